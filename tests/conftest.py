@@ -108,7 +108,7 @@ def _selection_file() -> Path:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: Any) -> None:
-    """A worker of pytest-xdist is about to start."""
+    """Prepare a worker of pytest-xdist that is about to start."""
     run = node.config.stash[_run]
     node.workerinput["selection"] = str(run.selection_file)
     node.workerinput["tree"] = run.tree
@@ -226,7 +226,7 @@ def pytest_runtest_makereport(
 
 @pytest.fixture
 def log_folder(request: pytest.FixtureRequest) -> Path:
-    """The folder of the test below build/test-logs."""
+    """Return the folder of the test below build/test-logs."""
     name = re.sub(r"[^\w.-]+", "_", request.node.nodeid.removeprefix("tests/"))
     folder = BUILD / "test-logs" / name
     folder.mkdir(parents=True, exist_ok=True)
@@ -235,7 +235,7 @@ def log_folder(request: pytest.FixtureRequest) -> Path:
 
 @pytest.fixture
 def start_guest(request: pytest.FixtureRequest, log_folder: Path) -> Iterator[StartGuest]:
-    """A function that starts a machine. The guest is stopped at the end of the test, and its
+    """Yield a function that starts a machine. The guest is stopped at the end of the test, and its
     console is kept."""
     logs = request.node.stash.setdefault(_logs, [])
     with ExitStack() as guests:
@@ -251,19 +251,19 @@ def start_guest(request: pytest.FixtureRequest, log_folder: Path) -> Iterator[St
 
 @pytest.fixture(scope="session")
 def arm64_folder() -> Path:
-    """The build folder of the guest images."""
+    """Return the build folder of the guest images."""
     return Variant("arm64").folder
 
 
 @pytest.fixture(scope="session")
 def image() -> Callable[[str], Path]:
-    """A function that finds a guest's image by name, such as "demo"."""
+    """Return a function that finds a guest's image by name, such as "demo"."""
     return guest_image
 
 
 @pytest.fixture
 def namespace() -> Iterator[Namespace]:
-    """A network namespace with a bridge for taps; needs root."""
+    """Yield a network namespace with a bridge for taps; needs root."""
     if os.geteuid() != 0:
         pytest.skip("a network namespace needs root")
     with Namespace() as made:
@@ -272,7 +272,7 @@ def namespace() -> Iterator[Namespace]:
 
 @pytest.fixture
 def monitor() -> Iterator[DeviceMonitor]:
-    """Accesses registers and memory of a guest whose QEMU was started with its `arguments`."""
+    """Access registers and memory of a guest whose QEMU was started with its `arguments`."""
     folder = Path(tempfile.mkdtemp(prefix="bulkhead-"))
     made = DeviceMonitor(folder / "qtest")
     try:

@@ -40,7 +40,7 @@ def program(request: pytest.FixtureRequest) -> Path:
 
 
 def ignore_no_end() -> None:
-    """The tests may have been started in the background, or by nohup: then they ignore these."""
+    """Restore the signals that a shell ignores for tests in the background, or under nohup."""
     for number in _ENDS:
         signal.signal(number, signal.SIG_DFL)
 
@@ -219,7 +219,7 @@ _GENERATION, _PRODUCED, _OVERWRITTEN, _CONSUMED, _SENT = 16, 128, 136, 256, 512
 
 
 def word(path: Path, end: int, offset: int, value: int | None = None) -> int:
-    """Returns a word of an end's control page. Writes it first if there is a value."""
+    """Return a word of an end's control page. Writes it first if there is a value."""
     at = _PAGE_BYTES + end * (_PAGE_BYTES + _RING_BYTES) + offset
     with path.open("r+b", buffering=0) as file:
         if value is not None:

@@ -28,7 +28,7 @@ with Channel("./c", end=1) as channel:
 
 @pytest.fixture(scope="module")
 def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder into which pip has installed the package."""
+    """Return the folder into which pip has installed the package."""
     folder = tmp_path_factory.mktemp("package")
     # A copy, because setuptools writes beside the sources.
     shutil.copytree(ROOT / "channel", folder / "source")

@@ -14,5 +14,5 @@ from bulkhead.building.build import Variant
 
 @pytest.fixture
 def run_case(log_folder: Path) -> Run:
-    """Returns a function that runs a case with the driver as built by GCC."""
+    """Return a function that runs a case with the driver as built by GCC."""
     return lambda case: run(case, Variant("host", "gcc"), log_folder)

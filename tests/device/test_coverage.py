@@ -29,7 +29,7 @@ class Row:
     shown: str
 
     def names(self) -> list[str]:
-        """Returns the names of rules and cases, none if no test shows the row's subject."""
+        """Return the names of rules and cases, none if no test shows the row's subject."""
         return [] if self.shown.startswith(_NONE) else _NAME.findall(self.shown)
 
 
@@ -41,7 +41,7 @@ def _rows(text: str) -> Iterator[Row]:
 
 
 def _rules() -> Mapping[str, str]:
-    """Returns the rules by name, with clause and text."""
+    """Return the rules by name, with clause and text."""
     return dict(re.findall(r'RULE\((\w+), "([^"]+)"\)', (DEVICE / "rules.h").read_text()))
 
 
@@ -50,7 +50,7 @@ def _found(pattern: re.Pattern[str], files: Iterable[Path]) -> set[str]:
 
 
 def _known() -> set[str]:
-    """Returns all names that a table may use."""
+    """Return all names that a table may use."""
     known = set(_rules())
     known |= _found(re.compile(r'^ {4}\{"(\w+)", \w+\},$', re.MULTILINE), DEVICE.glob("cases_*.c"))
     known |= _found(_PYTHON_CASE, [DEVICE / "test_device.py", DEVICE / "test_rules.py"])

@@ -64,7 +64,7 @@ def _optional(transport: Transport) -> list[str]:
 
 
 def _feature_cases(*, switchable: bool) -> list[object]:
-    """Returns each optional feature on each kind of device, or only features whose offer QEMU
+    """Return each optional feature on each kind of device, or only features whose offer QEMU
     can switch."""
     return [
         pytest.param(BY_NAME[name], feature, ring, id=f"{name}-{feature}-{ring}")

@@ -42,7 +42,7 @@ def unpack(folder: Path) -> None:
 
 
 def pack(folder: Path) -> None:
-    """Replaces the stored programs by those in the folder. The same files give the same archive."""
+    """Replace the stored programs by those in the folder. The same files give the same archive."""
     with zipfile.ZipFile(CORPUS, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
         for number, path in enumerate(sorted(folder.iterdir())):
             name = zipfile.ZipInfo(f"{number:x}")
@@ -50,7 +50,7 @@ def pack(folder: Path) -> None:
 
 
 def fuzz(program: Path, corpus: Path, folder: Path, runs: int, seed: int = 1) -> Outcome:
-    """Runs all programs of the corpus, then others up to `runs`. `folder` gets the programs that
+    """Run all programs of the corpus, then others up to `runs`. `folder` gets the programs that
     fail, `folder`/found the new ones."""
     options = [f"-max_len={_PROGRAM_BYTES_MAX}"]
     done = run_fuzzer(program, folder, runs, seed, options, corpus)
@@ -64,7 +64,7 @@ def fuzz(program: Path, corpus: Path, folder: Path, runs: int, seed: int = 1) ->
 
 
 def merge(found: Path) -> None:
-    """Stores the programs that are needed, of the stored and of the found ones."""
+    """Store the programs that are needed, of the stored and of the found ones."""
     with tempfile.TemporaryDirectory() as stored, tempfile.TemporaryDirectory() as merged:
         unpack(Path(stored))
         # Asks for a set that covers everything instead of the shortest program for each part, which

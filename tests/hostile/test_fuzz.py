@@ -22,7 +22,7 @@ CORPUS_BYTES_MAX = 200 * 1024
 
 
 def run(folder: Path, programs: int, seed: int) -> int:
-    """Runs the fuzzer and returns the number of steps; fails the test with the fuzzer's output."""
+    """Run the fuzzer and return the number of steps; fail the test with the fuzzer's output."""
     shutil.rmtree(folder, ignore_errors=True)
     corpus = folder / "corpus"
     corpus.mkdir(parents=True)

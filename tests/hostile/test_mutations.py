@@ -247,7 +247,7 @@ MUTATIONS = [
 
 
 def mutated(mutation: Mutation) -> str:
-    """Returns the text of the file with this fault."""
+    """Return the text of the file with this fault."""
     text = (ROOT / "virtio" / mutation.file).read_text()
     count = text.count(mutation.old)
     assert count == 1, f"{mutation.name}: {mutation.file} has its text {count} times; adapt it"
@@ -261,7 +261,7 @@ def test_mutated_text_exists(mutation: Mutation) -> None:
 
 
 def build(mutation: Mutation, folder: Path, program: Path, driver: str) -> Path:
-    """Builds the program with this fault in the driver; `driver` is the library with its
+    """Build the program with this fault in the driver; `driver` is the library with its
     objects."""
     text = mutated(mutation)
     folder.mkdir(parents=True)

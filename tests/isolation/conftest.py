@@ -9,6 +9,6 @@ from support.rogue_system import Way
 
 @pytest.fixture(params=[Way.DIRECT, Way.LISTED, Way.SHARED], ids=lambda each: each.value)
 def way(request: pytest.FixtureRequest) -> Way:
-    """The way of the rogue's interrupts."""
+    """Return the way of the rogue's interrupts."""
     assert isinstance(request.param, Way)
     return request.param

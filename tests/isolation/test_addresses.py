@@ -63,7 +63,7 @@ _GIGABYTE = 1 << 30
 
 
 def owned(place: Place, board: BoardTree) -> list[Mapping]:
-    """Returns the mappings of a partition's memory, device registers, PCI windows and channels."""
+    """Return the mappings of a partition's memory, device registers, PCI windows and channels."""
     devices = [
         (at, size)
         for label in place.partition.devices
@@ -82,7 +82,7 @@ def owned(place: Place, board: BoardTree) -> list[Mapping]:
 
 
 def _parts(end: ChannelEnd) -> Iterator[Mapping]:
-    """Yields the mappings of a channel's parts. An end can write its own section only."""
+    """Yield the mappings of a channel's parts. An end can write its own section only."""
     guest, physical = end.place.parts(end.region.start), end.place.parts(end.place.physical.start)
     for number, (seen, part) in enumerate(zip(guest, physical, strict=True)):
         attributes = _DATA if number == 1 + end.number else _READ_ONLY
@@ -98,7 +98,7 @@ def _whole_pages(start: int, size: int) -> tuple[int, int]:
 def _check_streams(
     memory: HypervisorMemory, layout: Layout, board: BoardTree, base: int, config: int
 ) -> None:
-    """Checks that each STE of the SMMU (IHI 0070, 5.2) has a stage 2 of what its owner has, or
+    """Check that each STE of the SMMU (IHI 0070, 5.2) has a stage 2 of what its owner has, or
     aborts the DMA."""
     owners = {
         address.number: place
@@ -119,7 +119,7 @@ def _check_streams(
 
 
 def _wait_for_starts(guest: GuestProcess, layout: Layout) -> None:
-    """Waits until all partitions run, because the SMMU aborts a partition's DMA until it starts."""
+    """Wait until all partitions run, because the SMMU aborts a partition's DMA until it starts."""
     guest.wait_for_match(r"(?m)^\w+\| ", timeout=60)
     end = time.monotonic() + 60
     while True:
@@ -133,7 +133,7 @@ def _wait_for_starts(guest: GuestProcess, layout: Layout) -> None:
 
 @pytest.mark.parametrize("name", ["minimal", "isolation", "demo"])
 def test_tables_map_owned_ranges_and_nothing_else(start_guest: StartGuest, name: str) -> None:
-    """Reads the tables of all partitions' processors and devices from outside, for all 2^39
+    """Read the tables of all partitions' processors and devices from outside, for all 2^39
     addresses."""
     system, board = read(name)
     # Without orders to wait for, the rogue may be stopped before this test sees it run.
@@ -298,7 +298,7 @@ def _first_middle_last(start: int, size: int) -> Iterator[int]:
 
 
 def _answered(run: Run) -> list[Range]:
-    """Returns the ranges that the rogue owns or that the hypervisor emulates."""
+    """Return the ranges that the rogue owns or that the hypervisor emulates."""
     board, rogue = run.layout.board, run.layout.places[ROGUE]
     controller = registers(board.roles["interrupt_controller"])
     return [
@@ -315,7 +315,7 @@ def _is_in(address: int, ranges: Iterable[Range]) -> bool:
 
 
 def _places(run: Run) -> list[int]:
-    """Returns addresses in every device and memory range of the board, in memory of others and
+    """Return addresses in every device and memory range of the board, in memory of others and
     of nobody, and between these ranges."""
     board, hypervisor = run.layout.board, run.layout.hypervisor
     nodes = [node for node in board.tree.node_iter() if registers(node)]
@@ -332,7 +332,7 @@ def _places(run: Run) -> list[int]:
 
 
 def _blocks(run: Run) -> list[int]:
-    """Returns every 2 MiB block of the first 4 GiB, then every 1 GiB block up to 40 bits."""
+    """Return every 2 MiB block of the first 4 GiB, then every 1 GiB block up to 40 bits."""
     end = run.layout.board.memory + run.layout.board.memory_bytes
     return [*range(0, max(end, 4 * _GIGABYTE), _BLOCK), *range(4 * _GIGABYTE, 1 << 40, _GIGABYTE)]
 

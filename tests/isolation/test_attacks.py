@@ -47,7 +47,7 @@ def survives(run: Run, attack: str, timeout: float = 400) -> None:
 
 
 def decoded(run: Run) -> list[range]:
-    """Returns the address ranges that QEMU decodes for the rogue's function."""
+    """Return the address ranges that QEMU decodes for the rogue's function."""
     (bus,) = run.guest.qmp().execute("query-pci")
     (function,) = (each for each in bus["devices"] if each["slot"] == _SLOT)
     return [
@@ -58,7 +58,7 @@ def decoded(run: Run) -> list[range]:
 
 
 def survives_each(run: Run, attacks: Sequence[str]) -> None:
-    """Runs the attacks, each after a restart of the rogue, and looks at the victim after each. By
+    """Run the attacks, each after a restart of the rogue, and looks at the victim after each. By
     default the attacks of a test share a machine; --long runs each on a machine of its own."""
     for attack in attacks:
         run.restart()

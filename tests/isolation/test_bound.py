@@ -47,7 +47,7 @@ _SHARED_STEP_MAX = 5_000
 
 
 def _symbols(elf: Path) -> dict[str, tuple[int, int]]:
-    """Returns address and size of each symbol, without suffixes of the compiler."""
+    """Return address and size of each symbol, without suffixes of the compiler."""
     with elf.open("rb") as stream:
         table = ELFFile(stream).get_section_by_name(".symtab")
         assert isinstance(table, SymbolTableSection)
@@ -58,13 +58,13 @@ def _symbols(elf: Path) -> dict[str, tuple[int, int]]:
 
 
 def _hypervisor(way: Way) -> str:
-    """Returns the name of the image."""
+    """Return the name of the image."""
     names = {Way.DIRECT: "hypervisor", Way.SHARED: "hypervisor-shared"}
     return names.get(way, "hypervisor-listed")
 
 
 def _plugin_option(log: Path, name: str) -> str:
-    """Returns QEMU's option for the plugin. `name`: of the image."""
+    """Return QEMU's option for the plugin. `name`: of the image."""
     hypervisor = build(Variant("arm64")) / "hypervisor"
     symbols = _symbols(hypervisor / f"{name}.elf")
     start, end = (symbols[f"monitor_text_{name}"][0] for name in ("start", "end"))
@@ -82,7 +82,7 @@ def _plugin_option(log: Path, name: str) -> str:
 
 
 def _longest(log: Path) -> dict[str, int]:
-    """Returns the longest stretch so far, by how it ended."""
+    """Return the longest stretch so far, by how it ended."""
     whole, _, _ = log.read_text().rpartition("\n")
     longest = {"return": 0, "wait": 0}
     for line in whole.splitlines():

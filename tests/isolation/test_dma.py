@@ -37,7 +37,7 @@ class Wire:
         self._socket.sendto(frame, str(self.network.local))
 
     def received(self) -> list[bytes]:
-        """Returns all frames that have arrived."""
+        """Return all frames that have arrived."""
         frames = []
         while True:
             try:
@@ -83,7 +83,7 @@ def _use_once(run: Run, wire: Wire, attack: str) -> tuple[list[bytes], str]:
 
 
 def works(run: Run, wire: Wire) -> None:
-    """Checks that the NIC sends and receives with the rogue's own memory."""
+    """Check that the NIC sends and receives with the rogue's own memory."""
     sent, _ = use(run, wire, "dma-none")
     assert len(sent) == 1
     assert _TEXT in sent[0]
@@ -92,7 +92,7 @@ def works(run: Run, wire: Wire) -> None:
 
 
 def targets(run: Run) -> list[int]:
-    """Returns addresses of memory and registers of others, and the rogue's own memory by its
+    """Return addresses of memory and registers of others, and the rogue's own memory by its
     physical instead of its guest address."""
     board, (victim, rogue) = run.layout.board, run.layout.places
     assert victim.pci_memory is not None
@@ -141,7 +141,7 @@ def test_dma_to_unowned_memory_is_stopped(
 
 @ways(Way.DIRECT, Way.SHARED)
 def test_trusted_dma_works_beside_an_smmu(start_guest: StartGuest, wire: Wire, way: Way) -> None:
-    """Checks that trusted DMA is not translated. A stopped partition's DMA is aborted."""
+    """Check that trusted DMA is not translated. A stopped partition's DMA is aborted."""
     run = start(start_guest, wire.network, dma=Dma.TRUSTED, way=way)
     for _ in range(2):
         works(run, wire)

@@ -70,7 +70,7 @@ _TLBI_FORMS_OF_MAX = 20  # and with FEAT_TLBIOS and FEAT_TLBIRANGE; FEAT_XS doub
 
 
 def identity(run: Run) -> dict[tuple[int, int], int]:
-    """Makes the rogue read its ID registers; returns their values by CRm and op2."""
+    """Make the rogue read its ID registers; returns their values by CRm and op2."""
     assert "survived" in run.attack("identity")
     lines = re.findall(r"(?m)^rogue\| id (\d) (\d): ([0-9a-f]+)", run.guest.console())
     assert "rogue| 0 ID registers raise an exception" in run.guest.console()

@@ -63,7 +63,7 @@ _RESTART = "\x1er"  # Ctrl-^ r
 
 
 def said(guest: GuestProcess, text: str, timeout: float = _PATIENCE_S) -> str:
-    """Waits for a line after the line that was matched last."""
+    """Wait for a line after the line that was matched last."""
     return guest.wait_for_next_match(rf"(?m)^{text}", timeout)
 
 

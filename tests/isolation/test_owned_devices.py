@@ -31,7 +31,7 @@ _PATIENCE_S = 30
 
 
 def config_of(run: Run, stream: int) -> int:
-    """Returns STE.Config of a stream, which decides whether its DMA is translated or aborted."""
+    """Return STE.Config of a stream, which decides whether its DMA is translated or aborted."""
     smmu = registers(run.layout.board.roles["smmu"])[0][0]
     qmp = run.guest.qmp()
     table = read_register(qmp, smmu + _STREAM_TABLE_BASE, "g") & 0xF_FFFF_FFFF_FFC0

@@ -96,7 +96,7 @@ class Rogue:
         return reports(self.guest, self.layout)[1].state == State.RUNNING
 
     def stops(self) -> None:
-        """Waits until the rogue's core has stopped."""
+        """Wait until the rogue's core has stopped."""
         end = time.monotonic() + _PATIENCE_S
         while self.is_running():
             assert time.monotonic() < end

@@ -90,7 +90,7 @@ def test_an_error_while_a_guest_runs_stops_its_partition(
 
 
 def _check_stopped(run: Run, exception_class: int) -> None:
-    """Waits until the partition is stopped for an SError that its monitor took."""
+    """Wait until the partition is stopped for an SError that its monitor took."""
     line = run.wait_for(r"(?m)^bulkhead\| rogue is stopped.*")
     found = re.fullmatch(
         rf"bulkhead\| rogue is stopped: core {run.rogue_core}, "
@@ -124,7 +124,7 @@ def test_an_error_during_an_access_of_the_monitor_stops_its_partition(
 
 
 def _place_of_pending_errors(run: Run) -> int:
-    """Returns the address of the instruction by which the hypervisor takes pending SErrors."""
+    """Return the address of the instruction by which the hypervisor takes pending SErrors."""
     place = run.layout.hypervisor
     memory = HypervisorMemory(run.guest, run.layout).read(place.start, place.bytes)
     assert memory.count(_TAKE_ERRORS) == 1

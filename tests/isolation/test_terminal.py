@@ -14,7 +14,7 @@ _MARGIN = len("rogue| ")
 
 
 def screen(console: bytes) -> list[str]:
-    """Renders the console's output as lines, as a wide terminal would. It supports only the
+    """Render the console's output as lines, as a wide terminal would. It supports only the
     sequences that the filter may pass, and fails at all others."""
     lines: list[list[str]] = [[]]
     column = at = 0

@@ -79,7 +79,7 @@ pytestmark = pytest.mark.skipif(
 
 
 def explored(program: str, case: int, *definitions: str) -> subprocess.CompletedProcess[str]:
-    """Runs GenMC on a case of a program."""
+    """Run GenMC on a case of a program."""
     flags = [f"-DCASE={case}", *(f"-I{folder}" for folder in _INCLUDES)]
     flags += [f"-D{each}" for each in definitions]
     return subprocess.run(
@@ -92,7 +92,7 @@ def explored(program: str, case: int, *definitions: str) -> subprocess.Completed
 
 
 def line_of(file: str, order: str) -> int:
-    """Returns the number of the only line that asks for the order, of a function if it is named."""
+    """Return the number of the only line that asks for the order, of a function if it is named."""
     text, _, function = order.partition(" of ")
     source = (ROOT / file).read_text()
     begin = source.index(f"{function}(struct") if function else 0

@@ -33,7 +33,7 @@ _PATIENCE_S, _BOOT_S = 60, 300
 
 
 def rtems_partition(name: str, core: int, program: str | Path, *keys: str) -> str:
-    """Returns the text of a partition with RTEMS, whose board support package uses 128 MiB."""
+    """Return the text of a partition with RTEMS, whose board support package uses 128 MiB."""
     installed = rtems.find()
     assert installed is not None
     image = rtems.build_with_channels(installed, program, ROOT / "apps/tests")
@@ -42,13 +42,13 @@ def rtems_partition(name: str, core: int, program: str | Path, *keys: str) -> st
 
 
 def kernel_partition(name: str, core: int, *keys: str, image: str = "channel") -> str:
-    """Returns the text of a partition with our kernel."""
+    """Return the text of a partition with our kernel."""
     lines = ("[[partition]]", f'name = "{name}"', f"cores = [{core}]", 'memory = "16 MiB"')
     return "\n".join([*lines, f'image = "{image}"', *keys]) + "\n"
 
 
 def channel(name: str, first: str, second: str, *keys: str) -> str:
-    """Returns the text of a channel."""
+    """Return the text of a channel."""
     lines = ("[[channel]]", f'name = "{name}"', f'from = "{first}"', f'to = "{second}"')
     return "\n".join([*lines, 'size = "16 KiB"', *keys]) + "\n"
 
@@ -56,7 +56,7 @@ def channel(name: str, first: str, second: str, *keys: str) -> str:
 def pair(
     rtems_keys: tuple[str, ...], kernel_keys: tuple[str, ...], is_first: bool, kernel_core: int = 1
 ) -> str:
-    """Returns the text of a system with RTEMS and our kernel. `is_first`: RTEMS is end 0."""
+    """Return the text of a system with RTEMS and our kernel. `is_first`: RTEMS is end 0."""
     ends = ("rtems", "kernel") if is_first else ("kernel", "rtems")
     return (
         _BOARD
@@ -67,12 +67,12 @@ def pair(
 
 
 def said(guest: GuestProcess, who: str, text: str) -> None:
-    """Waits for a line after the line that was matched last."""
+    """Wait for a line after the line that was matched last."""
     guest.wait_for_next_match(rf"(?m)^{who}\| {text}", _PATIENCE_S)
 
 
 def assert_right(guest: GuestProcess) -> None:
-    """Checks that all messages were right, and that doorbells ended the waits."""
+    """Check that all messages were right, and that doorbells ended the waits."""
     console = guest.console()
     assert "WRONG" not in console
     assert "FAILED" not in console

@@ -39,7 +39,7 @@ class Sample(RtemsSample):
     """The sample on the legacy stack; a port gives out its counters."""
 
     def counters(self) -> dict[str, int]:
-        """What the service for them says."""
+        """Return what the service for them says."""
         text = b""
         with self.client.connect(COUNTERS) as connection:
             while part := connection.recv(4096):
@@ -67,7 +67,7 @@ def start(
 
 
 def assert_nothing_is_lost(counters: dict[str, int]) -> None:
-    """The balance of virtio/net.h."""
+    """Check the balance of virtio/net.h."""
     taken = counters["rx_buffers_taken"]
     assert taken == sum(
         counters[f"rx_{what}"] for what in ("buffers_returned", "exposed", "queued")

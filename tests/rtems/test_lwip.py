@@ -38,7 +38,7 @@ class Sample(RtemsSample):
     """The lwIP sample; its counters are what its shell prints."""
 
     def counters(self) -> dict[str, int]:
-        """What `vnetstat` prints, by title and name."""
+        """Return what `vnetstat` prints, by title and name."""
         self.type_command("vnetstat")
         self.guest.wait_for_next_match(r"device restarts", 10)
         title, counters = "", {}

@@ -33,7 +33,7 @@ MACHINES = {rtems.LWIP: Machine.machine, rtems.LEGACY: rtems.LEGACY_MACHINE}
 
 
 def installation(stack: str) -> rtems.Rtems:
-    """The user's, for a stack."""
+    """Return the user's, for a stack."""
     found = rtems.find() if stack == rtems.LWIP else rtems.find_with_legacy_stack()
     if found is None:
         pytest.skip(f"no RTEMS for {stack} in {rtems.PREFIX}")
@@ -41,7 +41,7 @@ def installation(stack: str) -> rtems.Rtems:
 
 
 def link(installed: rtems.Rtems, stack: str) -> tuple[Path, int]:
-    """The sample for that memory, and how far from its begin it starts."""
+    """Return the sample for that memory, and how far from its begin it starts."""
     board = installed.bsp.partition("/")[2]
     script = next(installed.prefix.glob(f"*/{board}/lib/linkcmds")).read_text()
     origin, offset = map(int, RAM.findall(script)[0])
@@ -52,7 +52,7 @@ def link(installed: rtems.Rtems, stack: str) -> tuple[Path, int]:
 
 
 def kernel_image(installed: rtems.Rtems, program: Path, offset: int) -> Path:
-    """The program as Xen takes it for dom0's kernel."""
+    """Return the program as Xen takes it for dom0's kernel."""
     objcopy = next((installed.tools / "bin").glob("*-rtems*-objcopy"))
     binary, image = program.with_suffix(".bin"), program.with_suffix(".image")
     subprocess.run([objcopy, "-O", "binary", program, binary], check=True)

@@ -19,7 +19,7 @@ _FOREIGN = ("external", "build")
 
 @cache
 def compiled() -> dict[str, list[tidy.Entry]]:
-    """The project's units that any build compiles."""
+    """Return the project's units that any build compiles."""
     lacking = [
         name for name in tidy.BUILDS if not (BUILD / name / "compile_commands.json").is_file()
     ]
@@ -38,7 +38,7 @@ def test_both_builds_are_there() -> None:
 
 
 def of_product(name: str) -> bool:
-    """Returns true if a unit is part of the product or of an example, not of a test or a bench."""
+    """Return true if a unit is part of the product or of an example, not of a test or a bench."""
     return not name.startswith(("tests/", "bench/"))
 
 
@@ -60,14 +60,14 @@ def entry(folder: Path, *words: str) -> tidy.Entry:
 
 
 def forget() -> None:
-    """What was read from files."""
+    """Empty the caches of what was read from files."""
     for function in (tidy._is_own, tidy._configuration, tidy._content_digest, tidy._names):
         function.cache_clear()
 
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A unit whose header is one of two, with a finding when LOUD is defined."""
+    """Yield a unit whose header is one of two, with a finding when LOUD is defined."""
     for name in ("one", "same", "other"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "header.h").write_text(f"int {name.replace('same', 'one')}(void);\n")
@@ -144,7 +144,7 @@ def test_flags_that_change_no_lines_are_one_variant(project: Path) -> None:
 
 
 def check(project: Path, *alternatives: tidy.Entry) -> tuple[str, int]:
-    """The findings, and how many results are kept."""
+    """Return the findings, and how many results are kept."""
     findings = tidy.check(alternatives, project / "store")
     return findings, len(list((project / "store").glob("*")))
 

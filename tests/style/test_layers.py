@@ -52,7 +52,7 @@ PORTS = {("virtio", "ports"), ("channel", "rtems")}
 
 
 def layers_of(header: str, includer: Path) -> set[str]:
-    """The layers that have a header of that name, as far as the includer can mean it."""
+    """Return the layers that have a header of that name, as far as the includer can mean it."""
     if (ROOT / includer.parent / header).is_file():
         return {includer.parts[0]}
     return {

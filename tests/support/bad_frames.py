@@ -55,7 +55,7 @@ class BadFrames:
         ]
 
     def frames(self, count: int) -> Iterator[bytes]:
-        """Yields `count` frames; the kinds take turns."""
+        """Yield `count` frames; the kinds take turns."""
         for number in range(count):
             yield self._kinds[number % len(self._kinds)]()
 
@@ -65,7 +65,7 @@ class BadFrames:
         return self._random.randbytes(self._random.randint(low, high))
 
     def _stranger(self) -> bytes:
-        """Returns an address of the target's network that is neither the host's (.1) nor the
+        """Return an address of the target's network that is neither the host's (.1) nor the
         target's."""
         network = int(self._target.address) & 0xFFFFFF00
         return IPv4Address(network + self._random.randint(32, 254)).packed
@@ -109,7 +109,7 @@ class BadFrames:
         )
 
     def _transport(self, datagram: bytes, position: int) -> bytes:
-        """Puts the right checksum at `position` of an IPv4 datagram's payload."""
+        """Put the right checksum at `position` of an IPv4 datagram's payload."""
         payload = datagram[20:]
         pseudo = datagram[12:20] + struct.pack(">BBH", 0, datagram[9], len(payload))
         value = checksum(pseudo + payload[:position] + b"\0\0" + payload[position + 2 :])
@@ -139,22 +139,22 @@ class BadFrames:
     # Kinds of frames.
 
     def noise(self) -> bytes:
-        """Returns random bytes under a random or plausible EtherType."""
+        """Return random bytes under a random or plausible EtherType."""
         kind = self._random.choice([IPV4, ARP, IPV6, self._random.getrandbits(16)])
         return self._ethernet(kind, self._bytes(0, 1500))
 
     def truncated(self) -> bytes:
-        """Returns a frame of another kind, cut at a random place."""
+        """Return a frame of another kind, cut at a random place."""
         whole = self._random.choice(self._kinds[3:])()
         return whole[: self._random.randint(ETHERNET_MIN, max(ETHERNET_MIN, len(whole) - 1))]
 
     def oversized(self) -> bytes:
-        """Returns a frame larger than any receive buffer has to hold."""
+        """Return a frame larger than any receive buffer has to hold."""
         payload = self._ipv4(UDP, self._bytes(1481, 8000))
         return self._ethernet(IPV4, payload)
 
     def arp(self) -> bytes:
-        """Returns ARP with wrong hardware and protocol types, lengths and operations."""
+        """Return ARP with wrong hardware and protocol types, lengths and operations."""
         choose = self._random.choice
         packet = struct.pack(
             ">HHBBH",
@@ -169,7 +169,7 @@ class BadFrames:
         return self._ethernet(ARP, packet[: choose([28, 28, 27, 8, 1])])
 
     def ipv4_header(self) -> bytes:
-        """Returns IPv4 with a wrong version, header length, total length, checksum or options."""
+        """Return IPv4 with a wrong version, header length, total length, checksum or options."""
         packet = bytearray(self._ipv4(TCP, self._bytes(0, 200)))
         fault = self._random.randrange(5)
         if fault == 0:
@@ -187,7 +187,7 @@ class BadFrames:
         return self._ethernet(IPV4, bytes(packet))
 
     def fragment(self) -> bytes:
-        """Returns a fragment that overlaps others, lacks others, ends beyond 64 KiB or has no
+        """Return a fragment that overlaps others, lacks others, ends beyond 64 KiB or has no
         data."""
         more = self._random.choice([0x2000, 0x2000, 0])
         offset = self._random.choice([0, 1, 2, 3, 185, 0x1FFF, self._random.getrandbits(13)])
@@ -201,7 +201,7 @@ class BadFrames:
         return self._ethernet(IPV4, bytes(packet))
 
     def icmp(self) -> bytes:
-        """Returns ICMP errors about connections that never existed, and malformed echo requests."""
+        """Return ICMP errors about connections that never existed, and malformed echo requests."""
         body = bytes(
             [self._random.choice([0, 3, 5, 8, 11, 12, 13, 255]), self._random.getrandbits(4)]
         )
@@ -212,7 +212,7 @@ class BadFrames:
         return self._ethernet(IPV4, self._ipv4(ICMP, body + struct.pack(">H", value) + rest))
 
     def udp(self) -> bytes:
-        """Returns UDP with wrong lengths and checksums."""
+        """Return UDP with wrong lengths and checksums."""
         data = self._bytes(0, 300)
         length = self._random.choice([8 + len(data), 0, 7, 9, 0xFFFF])
         datagram = struct.pack(
@@ -224,7 +224,7 @@ class BadFrames:
         return self._ethernet(IPV4, packet)
 
     def dhcp(self) -> bytes:
-        """Returns DHCP answers without a request, with options that run over the end."""
+        """Return DHCP answers without a request, with options that run over the end."""
         message = struct.pack(">BBBBI", 2, 1, 6, 0, self._random.getrandbits(32)) + bytes(8)
         message += self._stranger() * 2 + bytes(4) + self._target.mac + bytes(10 + 192)
         message += b"\x63\x82\x53\x63" + self._bytes(0, 60)
@@ -233,7 +233,7 @@ class BadFrames:
         return self._ethernet(IPV4, self._transport(self._ipv4(UDP, datagram), 6))
 
     def tcp(self) -> bytes:
-        """Returns TCP with random flags, wrong data offsets and checksums, options of impossible
+        """Return TCP with random flags, wrong data offsets and checksums, options of impossible
         length."""
         options = self._random.choice(
             [b"", b"\2\0\0\0", b"\3\xff\1\1", b"\2\4\0\0", b"\x08\x0a\0\0"]
@@ -254,12 +254,12 @@ class BadFrames:
         return self._ethernet(IPV4, packet)
 
     def syn(self) -> bytes:
-        """Returns the SYN of a connection that is never completed, from a random address."""
+        """Return the SYN of a connection that is never completed, from a random address."""
         segment = self._tcp_segment(0x02, self._random.choice(SERVICES), b"\2\4\5\xb4", b"")
         return self._ethernet(IPV4, self._transport(self._ipv4(TCP, segment), 16))
 
     def ipv6_header(self) -> bytes:
-        """Returns IPv6 with extension headers of impossible lengths, wrong payload lengths,
+        """Return IPv6 with extension headers of impossible lengths, wrong payload lengths,
         fragments."""
         chain = b""
         kinds = [self._random.choice([0, 43, 44, 60, 59, 6, 17, 58]) for _ in range(4)]
@@ -272,7 +272,7 @@ class BadFrames:
         return self._ethernet(IPV6, bytes(packet))
 
     def icmpv6(self) -> bytes:
-        """Returns neighbour and router discovery with options of length 0 or beyond the end."""
+        """Return neighbour and router discovery with options of length 0 or beyond the end."""
         kind = self._random.choice([1, 2, 128, 129, 130, 133, 134, 135, 136, 137, 143])
         body = bytes([kind, 0]) + b"\0\0" + self._bytes(4, 24)
         body += bytes([self._random.randint(1, 5), self._random.choice([0, 1, 2, 255])])

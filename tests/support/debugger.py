@@ -35,7 +35,7 @@ class Debugger(PhysicalMemory):
             self._stopped_core()
 
     def jump(self, address: int) -> None:
-        """Makes the core that run_to() stopped continue at another address."""
+        """Make the core that run_to() stopped continue at another address."""
         assert self.request(f"P{_PC:x}={address.to_bytes(8, 'little').hex()}") == "OK"
 
     def _stopped_core(self) -> int:

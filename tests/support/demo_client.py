@@ -24,7 +24,7 @@ _T = TypeVar("_T")
 
 
 def in_namespace(name: str, function: Callable[[], _T]) -> _T:
-    """Calls a function in a thread in the network namespace. Sockets that it opens stay there."""
+    """Call a function in a thread in the network namespace. Sockets that it opens stay there."""
 
     def call() -> _T:
         descriptor = os.open(Path("/run/netns", name), os.O_RDONLY)
@@ -54,20 +54,20 @@ class DemoClient:
         self.echoed = 0
 
     def enter(self, function: Callable[[], _T]) -> _T:
-        """Calls a function in the network namespace from which the guest can be reached."""
+        """Call a function in the network namespace from which the guest can be reached."""
         return in_namespace(self._namespace, function) if self._namespace else function()
 
     def port(self, port: int) -> int:
-        """Returns the port through which the guest's port is reached."""
+        """Return the port through which the guest's port is reached."""
         return self._ports.get(port, port)
 
     def connect(self, port: int, timeout: float = 20.0) -> socket.socket:
-        """Opens a TCP connection to a port of the guest."""
+        """Open a TCP connection to a port of the guest."""
         place = (self.address, self.port(port))
         return self.enter(lambda: socket.create_connection(place, timeout))
 
     def get(self, path: str, host: str = "guest") -> tuple[int, dict[str, str], bytes]:
-        """Sends an HTTP request. Returns status, headers and body of the answer."""
+        """Send an HTTP request. Return status, headers and body of the answer."""
         connection = http.client.HTTPConnection(host)
         connection.sock = self.connect(HTTP)
         try:
@@ -78,14 +78,14 @@ class DemoClient:
             connection.close()
 
     def status(self) -> dict[str, Any]:
-        """Returns the guest's counters."""
+        """Return the guest's counters."""
         code, _, body = self.get("/status.json")
         assert code == 200
         result: dict[str, Any] = json.loads(body)
         return result
 
     def echo(self, data: bytes) -> bytes:
-        """Sends `data` to the echo service and reads at the same time. Returns the bytes
+        """Send `data` to the echo service and read at the same time. Return the bytes
         received."""
         with self.connect(ECHO) as connection, ThreadPoolExecutor(1) as pool:
 
@@ -114,7 +114,7 @@ class DemoClient:
             return bytes(received)
 
     def iperf_back(self, seconds: float) -> bytes:
-        """Returns the bytes that the guest's iperf sends in a test in the opposite direction."""
+        """Return the bytes that the guest's iperf sends in a test in the opposite direction."""
         listener = self.enter(lambda: socket.create_server(("", 0)))
         with listener, self.connect(IPERF) as request:
             listener.settimeout(20)
@@ -132,7 +132,7 @@ class DemoClient:
         return bytes(received)
 
     def quiet_status(self, timeout: float = 30.0) -> dict[str, Any]:
-        """Waits until no other connection holds a buffer or a packet; returns the counters."""
+        """Wait until no other connection holds a buffer or a packet; returns the counters."""
         deadline = time.monotonic() + timeout
         while True:
             status = self.status()
@@ -142,14 +142,14 @@ class DemoClient:
 
 
 def held_buffers(status: dict[str, Any]) -> int:
-    """Returns the number of receive blocks that the stack holds: neither free nor with the
+    """Return the number of receive blocks that the stack holds: neither free nor with the
     driver."""
     pool, driver = status["network"]["rx_pool"], status["network"]["driver"]
     return int(pool["blocks"] - pool["free"] - driver["rx_exposed"] - driver["rx_queued"])
 
 
 def assert_buffers_balance(status: dict[str, Any]) -> None:
-    """Checks that no buffer and no packet is lost: each was returned, or a counter has it."""
+    """Check that no buffer and no packet is lost: each was returned, or a counter has it."""
     driver = status["network"]["driver"]
     taken = driver["rx_buffers_taken"] - driver["rx_buffers_returned"]
     assert taken == driver["rx_exposed"] + driver["rx_queued"], driver
@@ -161,7 +161,7 @@ def assert_buffers_balance(status: dict[str, Any]) -> None:
 
 
 def ping(namespace: Namespace, address: str, count: int, *options: str) -> None:
-    """Checks that the guest answers `count` echo requests. The deadline is for slow hosts:
+    """Check that the guest answers `count` echo requests. The deadline is for slow hosts:
     without it ping would wait for the last answer only twice as long as the earlier round trips
     took."""
     command = ["ping", "-c", str(count), "-i", "0.5", "-w", "30", *options, address]

@@ -57,7 +57,7 @@ class Demos:
         transport: str = "",
         extra: tuple[str, ...] = (),
     ) -> DemoClient:
-        """Starts a guest on QEMU's user network; `transport` and `extra` replace those of the
+        """Start a guest on QEMU's user network; `transport` and `extra` replace those of the
         bus."""
         if not transport:
             transport, extra = BUSES[bus]
@@ -76,7 +76,7 @@ class Demos:
         extra: tuple[str, ...] = (),
         port: str = "",
     ) -> DemoClient:
-        """Starts a guest on a tap in a namespace. `extra` is added to the arguments of the bus.
+        """Start a guest on a tap in a namespace. `extra` is added to the arguments of the bus.
         `port` names a root port in front of the card."""
         transport, machine = BUSES[bus]
         tap = namespace.add_tap(MAC)

@@ -38,7 +38,7 @@ class DeviceMonitor:
         return ("-chardev", server, "-qtest", "chardev:qtest", "-qtest-log", "none")
 
     def attach(self, guest: GuestProcess) -> None:
-        """Connects to the running guest."""
+        """Connect to the running guest."""
         self._guest = guest
         connection = socket.socket(socket.AF_UNIX)
         connection.settimeout(20)
@@ -46,7 +46,7 @@ class DeviceMonitor:
         self._socket = connection
 
     def close(self) -> None:
-        """Closes the connection."""
+        """Close the connection."""
         if self._socket is not None:
             self._socket.close()
 
@@ -63,31 +63,31 @@ class DeviceMonitor:
         return words[1] if len(words) > 1 else ""
 
     def write8(self, address: int, value: int) -> None:
-        """Writes 8 bits as a store of the guest would."""
+        """Write 8 bits as a store of the guest would."""
         self._command(f"writeb {address:#x} {value:#x}")
 
     def write16(self, address: int, value: int) -> None:
-        """Writes 16 bits as a store of the guest would."""
+        """Write 16 bits as a store of the guest would."""
         self._command(f"writew {address:#x} {value:#x}")
 
     def write32(self, address: int, value: int) -> None:
-        """Writes 32 bits as a store of the guest would."""
+        """Write 32 bits as a store of the guest would."""
         self._command(f"writel {address:#x} {value:#x}")
 
     def read8(self, address: int) -> int:
-        """Reads 8 bits as a load of the guest would."""
+        """Read 8 bits as a load of the guest would."""
         return int(self._command(f"readb {address:#x}"), 16)
 
     def read16(self, address: int) -> int:
-        """Reads 16 bits as a load of the guest would."""
+        """Read 16 bits as a load of the guest would."""
         return int(self._command(f"readw {address:#x}"), 16)
 
     def read_memory(self, address: int, size: int) -> bytes:
-        """Reads the guest's memory."""
+        """Read the guest's memory."""
         return bytes.fromhex(self._command(f"read {address:#x} {size:#x}")[2:])
 
     def _function(self, identity: str) -> tuple[int, dict[str, Any]]:
-        """Returns a PCI device's address in configuration space, and QEMU's data about the
+        """Return a PCI device's address in configuration space, and QEMU's data about the
         device."""
         buses = self._guest.qmp().execute("query-pci")
         pending = [device for bus in buses for device in bus["devices"]]
@@ -107,12 +107,12 @@ class DeviceMonitor:
         return config + offset
 
     def reset_function(self) -> None:
-        """Resets the whole PCI function, with its addresses and interrupts."""
+        """Reset the whole PCI function, with its addresses and interrupts."""
         control = self._express_capability(self._function("nic0")[0]) + EXPRESS_DEVICE_CONTROL
         self.write16(control, self.read16(control) | FUNCTION_LEVEL_RESET)
 
     def reset_device(self, transport: str) -> None:
-        """Resets the virtio device without the driver's knowledge."""
+        """Reset the virtio device without the driver's knowledge."""
         if transport == "mmio":
             self.write32(self._mmio_base() + MMIO_STATUS, 0)
             return
@@ -138,7 +138,7 @@ class DeviceMonitor:
         return 0x0A000000 + 31 * 0x200
 
     def spoil_receive_queue(self) -> None:
-        """Gives every receive descriptor the length 0, which QEMU refuses. QEMU reads a
+        """Give every receive descriptor the length 0, which QEMU refuses. QEMU reads a
         descriptor at the next frame, so descriptors that the driver publishes before that are
         overwritten too."""
         queue = self._guest.qmp().execute(
@@ -149,7 +149,7 @@ class DeviceMonitor:
 
 
 def wait_until(condition: Any, what: str, timeout: float = 30) -> None:
-    """Waits until the condition holds."""
+    """Wait until the condition holds."""
     deadline = time.monotonic() + timeout
     while not condition():
         assert time.monotonic() < deadline, f"{what}: not within {timeout} s"

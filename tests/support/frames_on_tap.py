@@ -17,7 +17,7 @@ BURST = 1000
 
 
 def send_all(tap: Tap, namespace: Namespace, frames: Iterable[bytes]) -> int:
-    """Writes frames to the tap as fast as the guest takes them. Returns the number of frames
+    """Write frames to the tap as fast as the guest takes them. Return the number of frames
     that Ethernet allows."""
 
     def open_raw() -> socket.socket:
@@ -46,7 +46,7 @@ def send_all(tap: Tap, namespace: Namespace, frames: Iterable[bytes]) -> int:
 
 
 def frames_read(tap: Tap, namespace: Namespace) -> int:
-    """Returns the number of frames that QEMU has read from the tap. QEMU reads while the guest
+    """Return the number of frames that QEMU has read from the tap. QEMU reads while the guest
     has room."""
     listing = namespace.run(["ip", "-j", "-s", "link", "show", tap.interface]).stdout
     return int(json.loads(listing)[0]["stats64"]["tx"]["packets"])

@@ -36,7 +36,7 @@ class Outcome:
 
 
 def tree_state(root: Path = ROOT) -> str:
-    """Returns the state of the tree; "" if it is no checkout of git."""
+    """Return the state of the tree; "" if it is no checkout of git."""
 
     def git(*arguments: str) -> bytes | None:
         done = subprocess.run(
@@ -60,7 +60,7 @@ def tree_state(root: Path = ROOT) -> str:
 
 
 def read(path: Path = RECORD, lines: int | None = None) -> Iterator[Outcome]:
-    """Yields the outcomes in the first `lines` lines of a record, or in all."""
+    """Yield the outcomes in the first `lines` lines of a record, or in all."""
     if not path.is_file():
         return
     for number, line in enumerate(path.read_text().splitlines()):
@@ -74,17 +74,17 @@ def read(path: Path = RECORD, lines: int | None = None) -> Iterator[Outcome]:
 
 
 def count_lines(path: Path = RECORD) -> int:
-    """Returns the number of lines of a record."""
+    """Return the number of lines of a record."""
     return len(path.read_text().splitlines()) if path.is_file() else 0
 
 
 def latest(outcomes: Iterable[Outcome], tree: str) -> dict[str, Outcome]:
-    """Returns each test's last outcome on a state of the tree."""
+    """Return each test's last outcome on a state of the tree."""
     return {each.test: each for each in outcomes if each.tree == tree}
 
 
 def passed(outcomes: Iterable[Outcome], tree: str) -> set[str]:
-    """Returns the tests that need no other run on this state of the tree."""
+    """Return the tests that need no other run on this state of the tree."""
     return {name for name, each in latest(outcomes, tree).items() if each.outcome != "failed"}
 
 
@@ -98,7 +98,7 @@ class Recorder:
         self._outcomes: dict[str, str] = {}
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Appends the outcome once the test has ended."""
+        """Append the outcome once the test has ended."""
         test = report.nodeid
         self._seconds[test] = self._seconds.get(test, 0.0) + report.duration
         if report.outcome != "passed" or test not in self._outcomes:
@@ -112,7 +112,7 @@ class Recorder:
             record.write(json.dumps(asdict(line)) + "\n")
 
     def lines(self, selection: Selection) -> Iterator[str]:
-        """Yields a summary: what was run on this state of the tree, in this run and in others."""
+        """Yield a summary: what was run on this state of the tree, in this run and in others."""
         if not self._tree:
             yield "not recorded: this is no checkout of git"
             return

@@ -42,7 +42,7 @@ ENDLESS = 'arguments = "beats=0"'  # of the image that replaces
 
 
 def partition(name: str, core: int, *keys: str) -> str:
-    """Returns the text of a partition with a control loop."""
+    """Return the text of a partition with a control loop."""
     lines = ("[[partition]]", f'name = "{name}"', f"cores = [{core}]", 'memory = "16 MiB"')
     return "\n".join([*lines, 'image = "control"', *keys]) + "\n"
 
@@ -104,7 +104,7 @@ class ManagedRun:
         return self.requests.order(command, partition, image)
 
     def complete(self, command: Command, partition: int, image: bytes = b"") -> Answer:
-        """Gives an order and waits until it is carried out, longer than the manager if need be: it
+        """Give an order and wait until it is carried out, longer than the manager if need be: it
         waits for 5 s, and a busy host takes longer to clear hundreds of MiB."""
         answer = self.order(command, partition, image)
         if answer.result != _BUSY:
@@ -114,7 +114,7 @@ class ManagedRun:
         return self.requests.list()
 
     def states(self) -> list[State]:
-        """Returns the states of all partitions, when none starts or stops."""
+        """Return the states of all partitions, when none starts or stops."""
         states = [State.BUSY]
         for _ in range(_LISTS_MAX):
             states = self._list()
@@ -126,7 +126,7 @@ class ManagedRun:
         return [State(each) for each in self.requests.list().states[: len(self.layout.places)]]
 
     def is_work_zeroed(self) -> bool:
-        """Returns True if all of the partition's memory is 0."""
+        """Return True if all of the partition's memory is 0."""
         return self.work_memory[:].count(0) == len(self.work_memory)
 
     def report(self, partition: int) -> VcpuReport:

@@ -20,14 +20,14 @@ _SIZES = {"pairwise": 2, "each_value": 1}  # by marker: how many parameters a gr
 
 
 def groups(combination: Combination, size: int) -> set[Group]:
-    """Returns all groups of `size` parameters with their values, or the group of all parameters if
+    """Return all groups of `size` parameters with their values, or the group of all parameters if
     there are fewer."""
     values = sorted(combination.items())
     return set(itertools.combinations(values, min(size, len(values))))
 
 
 def choose(combinations: Sequence[Combination], size: int = 2) -> list[int]:
-    """Returns the indices, in order, of combinations that together contain all groups of `size`
+    """Return the indices, in order, of combinations that together contain all groups of `size`
     parameters.
 
     Each step takes the first of the combinations with the most groups that are not covered yet. The
@@ -44,7 +44,7 @@ def choose(combinations: Sequence[Combination], size: int = 2) -> list[int]:
 
 
 def combination_of(item: pytest.Function) -> Combination:
-    """Returns the parameters of a test. A parameter that is a dictionary counts as its entries."""
+    """Return the parameters of a test. A parameter that is a dictionary counts as its entries."""
     found: dict[str, str] = {}
     for name, value in item.callspec.params.items():
         if isinstance(value, dict):
@@ -59,12 +59,12 @@ def _text(value: Any) -> str:
 
 
 def size_of(item: pytest.Item) -> int:
-    """Returns the size of the groups of a test's parameters, 0 if it is not marked."""
+    """Return the size of the groups of a test's parameters, 0 if it is not marked."""
     return next((size for mark, size in _SIZES.items() if item.get_closest_marker(mark)), 0)
 
 
 def left_out(items: Sequence[pytest.Item]) -> set[pytest.Item]:
-    """Returns the tests that are not selected."""
+    """Return the tests that are not selected."""
     functions: dict[str, list[pytest.Function]] = {}
     for item in items:
         if isinstance(item, pytest.Function) and size_of(item) != 0:
@@ -78,7 +78,7 @@ def left_out(items: Sequence[pytest.Item]) -> set[pytest.Item]:
 
 
 def _filled(item: pytest.Function, tests: Sequence[pytest.Function]) -> Combination:
-    """Returns the parameters of a test, including those that only other tests of the function
+    """Return the parameters of a test, including those that only other tests of the function
     have."""
     names = {name for each in tests for name in combination_of(each)}
     return {**dict.fromkeys(names, ""), **combination_of(item)}

@@ -118,7 +118,7 @@ def _qemu_arguments(
 
 
 def run(case: Case, variant: Variant, log_folder: Path) -> Outcome:
-    """Runs one case; the test fails if the program reports an error."""
+    """Run one case; the test fails if the program reports an error."""
     if case.vnet and not tap_wire.is_allowed():
         pytest.skip("a tap needs root and /dev/net/tun")
     trace = log_folder / "qemu.trace"

@@ -16,7 +16,7 @@ _TIMEOUT_S = 60
 
 
 def arguments(path: Path) -> tuple[str, str]:
-    """Returns QEMU's arguments for a stub at a Unix socket."""
+    """Return QEMU's arguments for a stub at a Unix socket."""
     return ("-gdb", f"unix:{path},server=on,wait=off")
 
 
@@ -47,24 +47,24 @@ class PhysicalMemory:
         self._socket.close()
 
     def read(self, address: int, size: int) -> bytes:
-        """Reads bytes at a physical address."""
+        """Read bytes at a physical address."""
         return bytes.fromhex(self.request(f"m{address:x},{size:x}"))
 
     def write(self, address: int, data: bytes) -> None:
-        """Writes bytes to a physical address, in one access if the size is that of a register."""
+        """Write bytes to a physical address, in one access if the size is that of a register."""
         assert self.request(f"M{address:x},{len(data):x}:{data.hex()}") == "OK"
 
     def request(self, text: str) -> str:
-        """Sends a packet. Returns the answer."""
+        """Send a packet. Return the answer."""
         self.send(text)
         return self.answer()
 
     def send(self, text: str) -> None:
-        """Sends a packet whose answer is read later."""
+        """Send a packet whose answer is read later."""
         self._socket.sendall(f"${text}#{sum(text.encode()) % 256:02x}".encode())
 
     def answer(self) -> str:
-        """The next answer."""
+        """Return the next answer."""
         answer = b""
         while b"#" not in answer[:-2]:
             answer += self._socket.recv(65536)

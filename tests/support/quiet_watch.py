@@ -14,7 +14,7 @@ _WATCH_S, _WATCHES = 5.0, 5
 
 
 def watch(guest: GuestProcess, read: Callable[[], _T]) -> tuple[_T, _T]:
-    """Returns what `read` returns before and after five seconds.
+    """Return what `read` returns before and after five seconds.
 
     A line that Linux prints meanwhile, for instance about a pause of the machine, has exits. So it
     watches up to five times, until nothing was printed.

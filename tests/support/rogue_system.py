@@ -57,27 +57,27 @@ class Way(Enum):
 
     @property
     def shares_core(self) -> bool:
-        """Returns true if the rogue and the victim share a core."""
+        """Return true if the rogue and the victim share a core."""
         return self in (Way.SHARED, Way.WEIGHTS, Way.SHARED_TWO_STATES)
 
     @property
     def has_two_states(self) -> bool:
-        """Returns true if the GIC has two security states."""
+        """Return true if the GIC has two security states."""
         return self in (Way.TWO_STATES, Way.SHARED_TWO_STATES)
 
 
 def id_of(parameter: object) -> str:
-    """Returns the name of a test's parameter in the test's name."""
+    """Return the name of a test's parameter in the test's name."""
     return str(getattr(parameter, "value", parameter))
 
 
 def ways(*chosen: Way) -> pytest.MarkDecorator:
-    """Replaces the parameters of the fixture `way`."""
+    """Replace the parameters of the fixture `way`."""
     return pytest.mark.parametrize("way", chosen, ids=id_of)
 
 
 def _without_interrupts(reports: list[VcpuReport]) -> list[VcpuReport]:
-    """Returns the reports of others, without the exits that their own interrupts make, and without
+    """Return the reports of others, without the exits that their own interrupts make, and without
     what changes as they execute on a shared core."""
     found = []
     for each in reports:
@@ -102,8 +102,8 @@ class Run:
     untouched: list[VcpuReport] = field(default_factory=list)
 
     def record_state(self) -> None:
-        """Records the state that an attack must not change. First waits until the victim has
-        finished its start and runs only its loop, whose pages it finds and adds to `alive`. On a
+        """Record the state that an attack must not change. First wait until the victim has
+        finished its start and runs only its loop; find its pages and add them to `alive`. On a
         shared core the stack of the victim's monitor depends on when the rogue executes."""
         for _ in range(_PATIENCE):
             reports, before = self.reports(), self.witness.memory()
@@ -127,7 +127,7 @@ class Run:
 
     @property
     def rogue_core(self) -> int:
-        """Returns the core of the rogue's first VCPU."""
+        """Return the core of the rogue's first VCPU."""
         return self.layout.places[ROGUE].partition.cores[0]
 
     @property
@@ -141,16 +141,16 @@ class Run:
         )
 
     def order(self, attack: str) -> None:
-        """Types the command of an attack."""
+        """Type the command of an attack."""
         self.guest.type_text(f"{attack}\n")
 
     def attack(self, attack: str, timeout: float = 120) -> str:
-        """Runs an attack and returns the line that tells how it ended."""
+        """Run an attack and return the line that tells how it ended."""
         self.order(attack)
         return self.wait_for_end(timeout)
 
     def wait_for_end(self, timeout: float = 120) -> str:
-        """Waits for the attack to end and returns the line that tells how it ended."""
+        """Wait for the attack to end and return the line that tells how it ended."""
         return self.wait_for(_ENDED, timeout)
 
     def restart(self) -> None:
@@ -158,12 +158,12 @@ class Run:
         self.guest.type_text(_RESTART)
 
     def attack_after_restart(self, attack: str) -> str:
-        """Runs an attack after a restart of the partition."""
+        """Run an attack after a restart of the partition."""
         self.restart()
         return self.attack(attack)
 
     def wait_for(self, pattern: str, timeout: float = 60) -> str:
-        """Waits for a matching line after the line that was matched last."""
+        """Wait for a matching line after the line that was matched last."""
         return self.guest.wait_for_next_match(pattern, timeout)
 
     def stop(self) -> None:
@@ -173,7 +173,7 @@ class Run:
         self.stopped()
 
     def stopped(self) -> VcpuReport:
-        """Waits for the state STOPPED, which follows the terminal's message, and returns the
+        """Wait for the state STOPPED, which follows the terminal's message, and return the
         report."""
         for _ in range(_PATIENCE):
             report = self.reports()[ROGUE]
@@ -184,7 +184,7 @@ class Run:
         return report
 
     def nothing_changed(self, *, attacked: bool = False) -> None:
-        """Checks that no memory or register of others, and no counter of another core, has
+        """Check that no memory or register of others, and no counter of another core, has
         changed. `attacked`: the attack is still running."""
         self.no_exits_of_others()
         memory = self.witness.memory()
@@ -199,12 +199,12 @@ class Run:
         assert not changed, [hex(address) for address in sorted(changed)]
 
     def no_exits_of_others(self) -> None:
-        """Checks that the monitors of other partitions had nothing to do but their own
+        """Check that the monitors of other partitions had nothing to do but their own
         interrupts."""
         assert _without_interrupts(self.reports()) == _without_interrupts(self.untouched)
 
     def _changing(self, memory: dict[int, bytes]) -> set[int]:
-        """Returns the victim's pages that change from `memory` while no attack runs."""
+        """Return the victim's pages that change from `memory` while no attack runs."""
         found: set[int] = set()
         for _ in range(_LOOKS):
             time.sleep(_BETWEEN_LOOKS_S)
@@ -212,13 +212,13 @@ class Run:
         return {address for address in found if address in self._victims}
 
     def victim_is_unharmed(self) -> None:
-        """Checks that nothing changed, that the victim's memory is intact, and that the victim
+        """Check that nothing changed, that the victim's memory is intact, and that the victim
         got no interrupt of others."""
         self.nothing_changed()
         self.victim_runs()
 
     def victim_runs(self) -> None:
-        """Checks that the victim's memory is intact, and that it got no interrupt of others."""
+        """Check that the victim's memory is intact, and that it got no interrupt of others."""
         self.guest.type_text(_NEXT_PARTITION)
         self.wait_for(r"(?m)^bulkhead\| the input is for victim")
         self.guest.type_text("e")
@@ -227,7 +227,7 @@ class Run:
 
 
 def listening(system: System, changes: Mapping[str, Any]) -> System:
-    """Returns the system `isolation` with a rogue that waits for orders and `changes` to its
+    """Return the system `isolation` with a rogue that waits for orders and `changes` to its
     partition."""
     victim, rogue = system.partitions
     return replace(
@@ -248,7 +248,7 @@ def listening(system: System, changes: Mapping[str, Any]) -> System:
 
 
 def _sharing(system: System, way: Way, others: tuple[int, ...]) -> System:
-    """Returns the system with both partitions on the victim's core. With budgets the rogue has the
+    """Return the system with both partitions on the victim's core. With budgets the rogue has the
     shorter period, with weights the larger weight, so it is the more urgent one. It also has VCPUs
     on the cores `others`."""
     victim, rogue = system.partitions
@@ -325,7 +325,7 @@ class Stopped:
 
 
 def parse_stopped(line: str) -> Stopped:
-    """Parses the hypervisor's line."""
+    """Parse the hypervisor's line."""
     found = re.fullmatch(
         r"bulkhead\| rogue is stopped: core (\d+), address (0x[0-9a-f]+|unknown), "
         r"syndrome (0x[0-9a-f]+), pc (0x[0-9a-f]+)",

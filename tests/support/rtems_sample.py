@@ -66,14 +66,14 @@ class RtemsSample:
         monitor.attach(self.guest)
 
     def type_command(self, command: str) -> None:
-        """Types a command on the console, slowly: RTEMS 6 loses characters that arrive together."""
+        """Type a command on the console, slowly: RTEMS 6 loses characters that arrive together."""
         for character in f"{command}\n":
             self.guest.type_text(character)
             time.sleep(_BETWEEN_KEYS_S)
 
     def reset_in_a_transfer(self, transport: str, data: bytes) -> None:
-        """Resets the device without the driver's knowledge during a transfer (VIRTIO 1.3,
-        2.1.2), and checks that all data arrive."""
+        """Reset the device without the driver's knowledge during a transfer (VIRTIO 1.3,
+        2.1.2), and check that all data arrive."""
         with ThreadPoolExecutor(1) as pool:
             transfer = pool.submit(self.client.echo_in_parts, data)
             wait_until(lambda: self.client.echoed >= len(data) // 2, "data flow", 120)
@@ -82,7 +82,7 @@ class RtemsSample:
             assert transfer.result(timeout=120) == data
 
     def connections_wait_for_a_worker(self) -> None:
-        """Opens one connection more than the echo service has tasks; it is served when another
+        """Open one connection more than the echo service has tasks; it is served when another
         ends."""
         with ExitStack() as stack:
             served = [stack.enter_context(self.client.connect(ECHO)) for _ in range(_ECHO_WORKERS)]

@@ -34,7 +34,7 @@ class Planned:
 
 
 def plan(items: Iterable[pytest.Item]) -> dict[str, Planned]:
-    """Returns the plan of the collected tests, by node id."""
+    """Return the plan of the collected tests, by node id."""
     return {item.nodeid: _planned(item) for item in items}
 
 
@@ -43,7 +43,7 @@ def _planned(item: pytest.Item) -> Planned:
 
 
 def _group(item: pytest.Item) -> str:
-    """Returns a group name; tests of a group run one after the other on the same worker.
+    """Return a group name; tests of a group run one after the other on the same worker.
 
     The marker xdist_group names the group. Tests of a module that share a fixture also form a
     group.
@@ -76,7 +76,7 @@ class Unit:
 def make_units(
     collection: Sequence[str], planned: Mapping[str, Planned], durations: Mapping[str, float]
 ) -> list[Unit]:
-    """Returns the units of a collection, those with the longest expected time first.
+    """Return the units of a collection, those with the longest expected time first.
 
     `durations`: seconds that each test took in an earlier run, by node id.
     """
@@ -97,7 +97,7 @@ def make_units(
 def expected_seconds(
     nodeid: str, planned: Mapping[str, Planned], durations: Mapping[str, float]
 ) -> float:
-    """Returns the time that a test took, or a share of its limit if it was never measured."""
+    """Return the time that a test took, or a share of its limit if it was never measured."""
     if nodeid in durations:
         return durations[nodeid]
     limit = planned[nodeid].limit if nodeid in planned else _DEFAULT_LIMIT_S
@@ -131,38 +131,38 @@ class Schedule:
 
     @property
     def nodes(self) -> list[WorkerController]:
-        """Returns the running workers."""
+        """Return the running workers."""
         return list(self._pending)
 
     @property
     def collection_is_completed(self) -> bool:
-        """Returns true if all workers have collected."""
+        """Return true if all workers have collected."""
         return len(self._collections) >= self._workers
 
     @property
     def tests_finished(self) -> bool:
-        """Returns true if no test is left to hand out and no worker waits for another test."""
+        """Return true if no test is left to hand out and no worker waits for another test."""
         if not self.collection_is_completed or self._queue or self._alone:
             return False
         return all(len(indices) < 2 for indices in self._pending.values())
 
     @property
     def has_pending(self) -> bool:
-        """Returns true if some tests have not ended."""
+        """Return true if some tests have not ended."""
         return bool(self._queue or self._alone or any(self._pending.values()))
 
     # Calls from xdist.
 
     def add_node(self, node: WorkerController) -> None:
-        """Called when a worker has started."""
+        """Handle a worker that has started."""
         self._pending[node] = []
 
     def add_node_collection(self, node: WorkerController, collection: Sequence[str]) -> None:
-        """Called when a worker has collected."""
+        """Handle a worker that has collected."""
         self._collections[node] = list(collection)
 
     def schedule(self) -> None:
-        """Called when all workers, or a worker that replaces a crashed one, have collected."""
+        """Begin when all workers, or a worker that replaces a crashed one, have collected."""
         if self._collection is None:
             first, *others = self._collections.values()
             if any(other != first for other in others):
@@ -179,12 +179,12 @@ class Schedule:
         item_index: int,
         duration: float = 0,  # noqa: ARG002
     ) -> None:
-        """Called when a worker has ended a test."""
+        """Handle the end of a test in a worker."""
         self._pending[node].remove(item_index)
         self._hand_out()
 
     def mark_test_pending(self, item: str) -> None:
-        """Called when a plugin wants to run a test again."""
+        """Handle the wish of a plugin to run a test again."""
         assert self._collection is not None
         self._queue.appendleft(Unit((self._collection.index(item),), alone=False))
         self._hand_out()
@@ -196,7 +196,7 @@ class Schedule:
         raise NotImplementedError
 
     def remove_node(self, node: WorkerController) -> str | None:
-        """Called when a worker has ended. Returns the test that it ran if it crashed, else None."""
+        """Handle the end of a worker. Return the test that it ran if it crashed, else None."""
         left = self._pending.pop(node)
         crashed = None
         if left and self._collection is not None:

@@ -32,7 +32,7 @@ class Part:
 
     @classmethod
     def parse(cls, text: str) -> Part:
-        """Returns the part that "K/N" names. Raises ValueError if it names none."""
+        """Return the part that "K/N" names. Raises ValueError if it names none."""
         match = re.fullmatch(r"([1-9]\d*)/([1-9]\d*)", text)
         if match is None or int(match.group(1)) > int(match.group(2)):
             raise ValueError(f"'{text}' names no part; write K/N, such as 3/8")
@@ -54,14 +54,14 @@ class Selection:
     parts: list[int] = field(default_factory=list)
 
     def write(self, path: Path) -> None:
-        """Writes the selection for the controller; all workers write the same."""
+        """Write the selection for the controller; all workers write the same."""
         temporary = path.with_suffix(f".{os.getpid()}")
         temporary.write_text(json.dumps(asdict(self)))
         temporary.replace(path)
 
     @classmethod
     def read(cls, path: Path) -> Selection:
-        """Returns what write() wrote; an empty selection if no worker wrote one."""
+        """Return what write() wrote; an empty selection if no worker wrote one."""
         if not path.is_file():
             return cls()
         content = json.loads(path.read_text())
@@ -70,12 +70,12 @@ class Selection:
 
 
 def is_long(item: pytest.Item) -> bool:
-    """Returns true if the test is marked `long`."""
+    """Return true if the test is marked `long`."""
     return item.get_closest_marker("long") is not None
 
 
 def default_run(items: list[pytest.Item]) -> Selection:
-    """Removes the tests from `items` that only --long runs."""
+    """Remove the tests from `items` that only --long runs."""
     combinations = pairwise.left_out(items)
     long = [item.nodeid for item in items if is_long(item)]
     items[:] = [item for item in items if item not in combinations and not is_long(item)]
@@ -88,7 +88,7 @@ def long_run(
     durations: Mapping[str, float],
     passed: Collection[str],
 ) -> Selection:
-    """Removes the tests from `items` that are in other parts, and those of the part in `passed`.
+    """Remove the tests from `items` that are in other parts, and those of the part in `passed`.
 
     `durations`: seconds that tests take, by node id; the same for all parts of a run.
     """
@@ -107,7 +107,7 @@ def divide(
     durations: Mapping[str, float],
     count: int,
 ) -> list[set[str]]:
-    """Returns the tests of each part. Tests of a group stay together; each unit, the longest first,
+    """Return the tests of each part. Tests of a group stay together; each unit, the longest first,
     goes to the part that is shortest so far."""
     parts: list[set[str]] = [set() for _ in range(count)]
     shortest = [(0.0, number) for number in range(count)]

@@ -16,7 +16,7 @@ _ADDRESS = 0xFFFF_FFFF_F000
 
 
 def ecam() -> int:
-    """The address of configuration space."""
+    """Return the address of configuration space."""
     return registers(board_tree.load("qemu-virt").roles["pci"])[0][0]
 
 

@@ -31,12 +31,12 @@ _C_LIBRARY = ctypes.CDLL(None, use_errno=True)
 
 
 def is_allowed() -> bool:
-    """Returns whether this process may create a tap."""
+    """Return whether this process may create a tap."""
     return os.geteuid() == 0 and Path("/dev/net/tun").exists()
 
 
 def make(queues: int) -> tuple[list[int], socket.socket]:
-    """Returns the tap's queues for QEMU and the far end's socket. The caller closes all of them."""
+    """Return the tap's queues for QEMU and the far end's socket. The caller closes all of them."""
     # A namespace belongs to a thread; files that the thread has opened stay in it.
     with ThreadPoolExecutor(1) as pool:
         return pool.submit(_make, queues).result()

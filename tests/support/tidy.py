@@ -47,7 +47,7 @@ class Entry:
 
     @property
     def meaning(self) -> tuple[str, ...]:
-        """Returns the words of the command that affect the meaning of the source."""
+        """Return the words of the command that affect the meaning of the source."""
         kept = []
         words = iter(self.words[1:])
         for word in words:
@@ -58,7 +58,7 @@ class Entry:
         return tuple(kept)
 
     def macros(self, files: Iterable[Path]) -> list[str]:
-        """Returns the macros that the command defines and that occur in some of the files."""
+        """Return the macros that the command defines and that occur in some of the files."""
         defined = {word for word in self.words if _MACRO.match(word)}
         named = {name for path in files for name in _names(path)}
         return sorted(word for word in defined if word[2:].partition("=")[0] in named)
@@ -74,7 +74,7 @@ class Variant:
 
 
 def entries(database: Path) -> Iterator[Entry]:
-    """Yields the entries of a compile_commands.json."""
+    """Yield the entries of a compile_commands.json."""
     for each in json.loads(database.read_text()):
         folder = Path(each["directory"])
         unit = Path(os.path.normpath(folder / each["file"]))
@@ -82,7 +82,7 @@ def entries(database: Path) -> Iterator[Entry]:
 
 
 def units(builds: Iterable[str] = BUILDS) -> dict[Path, list[Entry]]:
-    """Returns the entries of all builds by unit, without entries of equal meaning."""
+    """Return the entries of all builds by unit, without entries of equal meaning."""
     found: dict[Path, dict[tuple[str, ...], Entry]] = {}
     for build in builds:
         for entry in entries(BUILD / build / "compile_commands.json"):
@@ -122,7 +122,7 @@ def _normal(folder: Path, name: str) -> Path:
 
 @cache
 def _is_own(path: Path) -> bool:
-    """Returns true if a file's lines count: it is neither the system's nor fetched into build/.
+    """Return true if a file's lines count: it is neither the system's nor fetched into build/.
 
     Headers of a processor and of our C library do not count either, because other builds use others
     in their place. They are analysed with the units that only one build compiles.
@@ -134,7 +134,7 @@ def _is_own(path: Path) -> bool:
 
 
 def variants(alternatives: Sequence[Entry]) -> list[Variant]:
-    """Returns the variants of a unit that differ in the project's lines, the first entry of each.
+    """Return the variants of a unit that differ in the project's lines, the first entry of each.
 
     Two builds for different processors that compile the same lines with the headers of different C
     libraries are one variant.
@@ -147,7 +147,7 @@ def variants(alternatives: Sequence[Entry]) -> list[Variant]:
 
 
 def key(variant: Variant, version: str, configuration: str) -> str:
-    """Returns the name under which a variant's result is stored. It depends on everything that
+    """Return the name under which a variant's result is stored. It depends on everything that
     affects the result."""
     digest = hashlib.sha256()
     parts = [version, configuration, *variant.entry.meaning]
@@ -159,7 +159,7 @@ def key(variant: Variant, version: str, configuration: str) -> str:
 
 @cache
 def _names(path: Path) -> frozenset[str]:
-    """Returns the identifiers in a file."""
+    """Return the identifiers in a file."""
     return frozenset(name.decode() for name in _NAME.findall(path.read_bytes()))
 
 
@@ -177,13 +177,13 @@ def _version() -> str:
 
 @cache
 def _configuration(unit: Path) -> str:
-    """Returns the settings for a unit, from its folder and the folders above."""
+    """Return the settings for a unit, from its folder and the folders above."""
     found = [folder / ".clang-tidy" for folder in unit.parents if folder.is_relative_to(ROOT)]
     return "\0".join(path.read_text() for path in found if path.is_file())
 
 
 def check(alternatives: Sequence[Entry], store: Path = _STORE) -> str:
-    """Runs clang-tidy on a unit, once for each variant. Returns its findings, "" if none.
+    """Run clang-tidy on a unit, once for each variant. Return its findings, "" if none.
 
     A variant without findings is recorded in `store` and not analysed again.
     """

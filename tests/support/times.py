@@ -33,25 +33,25 @@ class Taken:
 
 
 def processor_seconds() -> float:
-    """Returns the processor time of this process and of its children that have ended."""
+    """Return the processor time of this process and of its children that have ended."""
     times = os.times()
     return times.user + times.system + times.children_user + times.children_system
 
 
 def stored_durations() -> dict[str, float]:
-    """Returns the seconds in tests/durations.json, by node id."""
+    """Return the seconds in tests/durations.json, by node id."""
     return {str(name): float(seconds) for name, seconds in json.loads(_FILE.read_text()).items()}
 
 
 def known_durations(config: pytest.Config) -> dict[str, float]:
-    """Returns the seconds that tests took when they last ran here, or else those stored."""
+    """Return the seconds that tests took when they last ran here, or else those stored."""
     cache: pytest.Cache | None = getattr(config, "cache", None)
     measured = dict(cache.get(_CACHE_KEY, {})) if cache is not None else {}
     return {**stored_durations(), **measured}
 
 
 def suite_of(nodeid: str) -> str:
-    """Returns the suite of a test: the folder below tests/."""
+    """Return the suite of a test: the folder below tests/."""
     parts = nodeid.partition("::")[0].split("/")
     return parts[1] if len(parts) > 1 and parts[0] == "tests" else parts[0]
 
@@ -113,7 +113,7 @@ class Times:
 
 
 def table(taken: dict[str, Taken]) -> Iterable[str]:
-    """Yields a line for each suite, and one for each of its slowest tests, the longest first."""
+    """Yield a line for each suite, and one for each of its slowest tests, the longest first."""
     suites: dict[str, dict[str, Taken]] = {}
     for nodeid, each in taken.items():
         suites.setdefault(suite_of(nodeid), {})[nodeid] = each

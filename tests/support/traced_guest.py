@@ -50,7 +50,7 @@ class TracedGuest:
     after_read: Callable[[bytearray], None] | None = None
 
     def guest(self, partition: str = "net") -> Guest:
-        """Returns the guest, as a command sees it."""
+        """Return the guest, as a command sees it."""
         memory = self.memory()
 
         def read(address: int, size: int) -> bytes:
@@ -66,7 +66,7 @@ class TracedGuest:
         return Guest(place, "program", read)
 
     def memory(self) -> bytearray:
-        """Returns all of the memory."""
+        """Return all of the memory."""
         if self.content is not None:
             return self.content
         memory = bytearray(BYTES)
@@ -110,13 +110,13 @@ class TracedGuest:
 
 
 def write_event(memory: bytearray, capacity: int, number: int, event: Event) -> None:
-    """Writes an event into the ring, as the kernel does before it counts the event."""
+    """Write an event into the ring, as the kernel does before it counts the event."""
     time, kind, subject, argument = event
     at = TRACE - START + EVENTS_OFFSET + number % capacity * 16
     memory[at : at + 16] = struct.pack("<QII", kind << 56 | time, subject, argument)
 
 
 def set_written(memory: bytearray, written: int) -> None:
-    """Changes the number of events."""
+    """Change the number of events."""
     at = TRACE - START + 16
     memory[at : at + 8] = struct.pack("<Q", written)

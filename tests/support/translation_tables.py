@@ -34,29 +34,29 @@ class Mapping:
 
     @property
     def range(self) -> Range:
-        """Returns the output range."""
+        """Return the output range."""
         return Range(self.output, self.bytes)
 
     # Stage 1 of EL2: Arm ARM, D8.3.2.
 
     @property
     def executable(self) -> bool:
-        """Returns true if XN is clear."""
+        """Return true if XN is clear."""
         return self.attributes >> 54 & 1 == 0
 
     @property
     def writable(self) -> bool:
-        """Returns true if AP[2] is clear."""
+        """Return true if AP[2] is clear."""
         return self.attributes >> 7 & 1 == 0
 
     @property
     def device(self) -> bool:
-        """Returns true if AttrIndx is not that of memory."""
+        """Return true if AttrIndx is not that of memory."""
         return self.attributes >> 2 & 7 != 0
 
 
 def merged(mappings: Iterable[Mapping]) -> list[Mapping]:
-    """Merges adjacent mappings with the same attributes. They must be in order of their inputs."""
+    """Merge adjacent mappings with the same attributes. They must be in order of their inputs."""
     found: list[Mapping] = []
     for each in mappings:
         last = found[-1] if found else None
@@ -99,13 +99,13 @@ class HypervisorMemory:
             self._memory = Path(file.name).read_bytes()
 
     def read(self, address: int, size: int) -> bytes:
-        """Returns the bytes at a physical address."""
+        """Return the bytes at a physical address."""
         offset = address - self._place.start
         assert 0 <= offset <= len(self._memory) - size, f"{address:#x} is not the hypervisor's"
         return self._memory[offset : offset + size]
 
     def core(self, index: int) -> CorePage:
-        """Returns the pages of a core."""
+        """Return the pages of a core."""
         address = self._place.end - (self._vcpus + self._cores - index) * PAGE_BYTES
         services, stack, resident, vcpu_page = _PROCESSOR.unpack(
             self.read(address, _PROCESSOR.size)
@@ -114,22 +114,22 @@ class HypervisorMemory:
         return CorePage(address, vcpu_page, services, stack, partition, stage2, resident)
 
     def services(self, partition: int, number: int) -> int:
-        """Returns the root of the service tables of a VCPU's monitor."""
+        """Return the root of the service tables of a VCPU's monitor."""
         (root,) = _SERVICES.unpack(self.read(self.vcpu(partition, number), _SERVICES.size))
         return int(root)
 
     def stage2(self, partition: int, number: int) -> int:
-        """Returns the root of the stage 2 tables of a VCPU, whether it executes or not."""
+        """Return the root of the stage 2 tables of a VCPU, whether it executes or not."""
         _, root = _VCPU.unpack(self.read(self.vcpu(partition, number), _VCPU.size))
         return int(root)
 
     def vcpu(self, partition: int, number: int) -> int:
-        """Returns the page of a VCPU."""
+        """Return the page of a VCPU."""
         index = number + sum(self._vcpu_counts[:partition])
         return self._place.end - (self._vcpus - index) * PAGE_BYTES
 
     def mappings(self, root: int) -> list[Mapping]:
-        """Returns all mappings of a tree by input address. Adjacent mappings with the same
+        """Return all mappings of a tree by input address. Adjacent mappings with the same
         attributes are merged."""
         return merged(self._walk(root, 0, 1))
 

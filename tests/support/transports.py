@@ -37,12 +37,12 @@ class Feature:
     large: bool = False  # true if it needs buffers for the largest frame
 
     def applies(self, *, legacy: bool) -> bool:
-        """Returns true if the given interface (legacy or modern) has the feature."""
+        """Return true if the given interface (legacy or modern) has the feature."""
         return self.legacy if legacy else self.modern
 
     @property
     def mask(self) -> int:
-        """Returns the bit in a 64-bit feature mask, as in include/virtio/features.h."""
+        """Return the bit in a 64-bit feature mask, as in include/virtio/features.h."""
         return 1 << self.bit
 
 
@@ -107,13 +107,13 @@ class Transport:
 
     @property
     def rings(self) -> Sequence[str]:
-        """Returns the ring formats of the interface."""
+        """Return the ring formats of the interface."""
         return [SPLIT] if self.legacy else list(RINGS)
 
     def features(
         self, without: Iterable[str] = (), *, vnet: bool = False, large: bool = False
     ) -> int:
-        """Returns the mask of the features that driver and device negotiate."""
+        """Return the mask of the features that driver and device negotiate."""
         return sum(
             feature.mask
             for name, feature in FEATURES.items()

@@ -45,7 +45,7 @@ def memory_with_vcpus(
     table_bytes: int = HEADER_BYTES + COUNT * RECORD_BYTES,
     version: int = VERSION,
 ) -> bytearray:
-    """Returns the memory of a guest with a table of COUNT records. Those not given are free."""
+    """Return the memory of a guest with a table of COUNT records. Those not given are free."""
     memory = TracedGuest(kind=2, version=version, trace_bytes=table_bytes).memory()
     table = struct.pack("<QQII", frequency, until, count, record_bytes)
     table += b"".join(each.packed() for each in records)

@@ -32,14 +32,14 @@ _ADDRESS = 0xF_FFFF_FFFF_F000
 
 
 def read_memory(qmp: QmpClient, where: Range) -> bytes:
-    """Reads physical memory."""
+    """Read physical memory."""
     with tempfile.NamedTemporaryFile(prefix="bulkhead-") as file:
         qmp.execute("pmemsave", val=where.start, size=where.bytes, filename=file.name)
         return Path(file.name).read_bytes()
 
 
 def read_register(qmp: QmpClient, address: int, size: str = "w") -> int:
-    """Reads a device's register at a physical address: 32 bits ("w") or 64 bits ("g")."""
+    """Read a device's register at a physical address: 32 bits ("w") or 64 bits ("g")."""
     line = qmp.execute("human-monitor-command", **{"command-line": f"xp /1{size}x {address:#x}"})
     return int(re.split(r":\s*", line.strip())[1], 16)
 
@@ -53,7 +53,7 @@ class Witness:
     rogue: int
 
     def memory(self) -> dict[int, bytes]:
-        """Returns the pages of all other partitions and of the hypervisor, except those that the
+        """Return the pages of all other partitions and of the hypervisor, except those that the
         rogue's monitors or the SMMU write."""
         found = self._pages(self.layout.hypervisor)
         for where in self._written():
@@ -65,7 +65,7 @@ class Witness:
         return found
 
     def registers(self) -> dict[int, int]:
-        """Returns registers for interrupts and configuration space of others, and the SMMU's
+        """Return registers for interrupts and configuration space of others, and the SMMU's
         settings."""
         qmp = self.guest.qmp()
         watched = (
@@ -77,7 +77,7 @@ class Witness:
         return {address: read_register(qmp, address) & mask for address, mask in watched}
 
     def pages_of_monitors(self, partition: int) -> set[int]:
-        """Returns the addresses of the hypervisor's pages that a partition's monitors write."""
+        """Return the addresses of the hypervisor's pages that a partition's monitors write."""
         return {
             address
             for where in self._written_by_monitors(partition)
@@ -119,7 +119,7 @@ class Witness:
                 yield base + _IROUTER + 8 * interrupt, _ALL
 
     def _redistributors(self) -> Iterator[tuple[int, int]]:
-        """Yields the registers that a core configures, and the state of its SGIs."""
+        """Yield the registers that a core configures, and the state of its SGIs."""
         for number in range(self.layout.board.core_count):
             if number not in self.layout.places[self.rogue].partition.cores:
                 frame = self.layout.board.cores[number].redistributor + _SGI_FRAME
@@ -128,7 +128,7 @@ class Witness:
                 yield from ((frame + _IPRIORITYR + at, _ALL) for at in range(0, 32, 4))
 
     def _functions(self) -> Iterator[tuple[int, int]]:
-        """Yields the configuration space of the host bridge and of all functions the rogue does
+        """Yield the configuration space of the host bridge and of all functions the rogue does
         not own."""
         own = {address.number for address in self.layout.places[self.rogue].partition.pci}
         for number in range(0, 8 * _DEVICES, 8):
@@ -138,12 +138,12 @@ class Witness:
 
 
 def _others(first: int, bits: int, own: Iterable[int]) -> int:
-    """Returns a mask of the fields whose interrupts are not in `own`. `first` is the register's
+    """Return a mask of the fields whose interrupts are not in `own`. `first` is the register's
     first interrupt."""
     field = (1 << bits) - 1
     return sum(field << bits * index for index in range(32 // bits) if first + index not in own)
 
 
 def changes(before: dict[int, bytes], after: dict[int, bytes]) -> set[int]:
-    """Returns the addresses of the pages that differ."""
+    """Return the addresses of the pages that differ."""
     return {address for address, page in after.items() if page != before[address]}

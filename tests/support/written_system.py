@@ -22,7 +22,7 @@ TWO_STATES = ",secure=on"
 
 
 def of_states(board: BoardTree, machine_options: str) -> BoardTree:
-    """Returns the board that the machine has with these options."""
+    """Return the board that the machine has with these options."""
     return replace(board, security_states=2) if machine_options == TWO_STATES else board
 
 
@@ -48,5 +48,5 @@ def boot(
 
 
 def reports(guest: GuestProcess, layout: Layout) -> list[VcpuReport]:
-    """Returns the reports of all VCPUs."""
+    """Return the reports of all VCPUs."""
     return read_reports(guest.qmp(), layout.hypervisor.end, layout.system.vcpu_count)

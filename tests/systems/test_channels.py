@@ -103,7 +103,7 @@ def test_no_table_without_channels() -> None:
 def test_check_prints_channels(
     example: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Replaces the system's images, because its Linux would have to be fetched."""
+    """Replace the system's images, because its Linux would have to be fetched."""
 
     def assemble(system: System, board: BoardTree, _settings: Settings) -> Assembled:
         return Assembled(example, layout(system, board))

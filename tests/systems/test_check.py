@@ -33,7 +33,7 @@ def test_bad_files_are_found() -> None:
 
 
 def refusals(file: Path) -> list[str]:
-    """Returns the error lines for a file, none if it is accepted."""
+    """Return the error lines for a file, none if it is accepted."""
     try:
         check(parse(file), boards.load)
     except UserErrors as errors:

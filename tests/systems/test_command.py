@@ -120,7 +120,7 @@ def test_map_of_minimal(tmp_path: Path) -> None:
 def test_map_of_demo(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Replaces the system's images, because its Linux would have to be fetched."""
+    """Replace the system's images, because its Linux would have to be fetched."""
     image = struct.pack("<8xQQ24x8xI4x", 0, 1 << 20, 0x644D5241)
 
     def assemble(system: System, board: BoardTree, _settings: Settings) -> Assembled:

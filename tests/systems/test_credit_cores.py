@@ -29,7 +29,7 @@ def good() -> System:
 
 
 def rows(show: Callable[[Console], None]) -> list[list[str]]:
-    """Returns the lines of a table, as cells."""
+    """Return the lines of a table, as cells."""
     text = io.StringIO()
     show(Console(file=text, width=1000))
     return [re.split(r" {2,}", line.strip()) for line in text.getvalue().splitlines() if line]

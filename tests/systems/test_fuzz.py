@@ -73,7 +73,7 @@ _CHANNEL_VALUES = {
 
 
 def _made(source: random.Random) -> bytes:
-    """Returns well-formed TOML, sometimes with values of a wrong type."""
+    """Return well-formed TOML, sometimes with values of a wrong type."""
 
     def value(key: str, values: Mapping[str, Sequence[str]] = _VALUES) -> str:
         return source.choice(values[key]) if source.random() < 0.98 else _value(source)
@@ -92,7 +92,7 @@ def _made(source: random.Random) -> bytes:
 
 
 def _damaged(source: random.Random) -> bytes:
-    """Returns one of the tests' files with some bytes, words and lines changed."""
+    """Return one of the tests' files with some bytes, words and lines changed."""
     files = sorted([*_HERE.glob("bad/*.toml"), *_HERE.glob("good/*.toml")])
     text = bytearray(source.choice(files).read_bytes()[:2000])
     for _ in range(source.randrange(1, 6)):

@@ -74,7 +74,7 @@ def test_picture_shows_everything() -> None:
 
 
 def layout(file: Path) -> Layout:
-    """Returns the layout of a system, with images of 1 MiB."""
+    """Return the layout of a system, with images of 1 MiB."""
     image = struct.pack("<8xQQ24x8xI4x", 0, _MIB, 0x644D5241)
     system = parse(file)
     files = {each.name: Files(image) for each in system.partitions}

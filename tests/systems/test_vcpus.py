@@ -44,7 +44,7 @@ def good() -> System:
 
 
 def table(system: System) -> list[list[str]]:
-    """The lines of the table, as cells."""
+    """Return the lines of the table, as cells."""
     text = io.StringIO()
     show_vcpus(system, boards.SMALL, Console(file=text, width=1000))
     return [re.split(r" {2,}", line.strip()) for line in text.getvalue().splitlines() if line]
@@ -118,7 +118,7 @@ def test_no_table_without_vcpus() -> None:
 
 @pytest.fixture
 def schedule(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A copy of schedule/, which the library is compiled from."""
+    """Return a copy of schedule/, which the library is compiled from."""
     copy = tmp_path / "schedule"
     shutil.copytree(ROOT / "schedule", copy)
     monkeypatch.setattr(admission, "_SCHEDULE", copy)

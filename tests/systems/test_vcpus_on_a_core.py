@@ -28,7 +28,7 @@ def good() -> System:
 
 
 def rows(show: Callable[[Console], None]) -> list[list[str]]:
-    """Returns the lines of a table after the first one, as cells."""
+    """Return the lines of a table after the first one, as cells."""
     text = io.StringIO()
     show(Console(file=text, width=1000))
     lines = [line for line in text.getvalue().splitlines() if line]

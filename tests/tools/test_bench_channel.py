@@ -72,7 +72,7 @@ def test_a_message_takes_few_instructions_and_a_stream_no_exit(
 
 
 def kernel_lines(**changes: str) -> str:
-    """The console of a pair of kernels: 1000 messages a microsecond long, or round trips."""
+    """Return the console of a pair of kernels: 1000 messages a microsecond long, or round trips."""
     wanted = [
         *((over, kind) for over in (CHANNEL, TCP, TCP_AWAKE) for kind in (STREAM, TRIP)),
         (ASLEEP, TRIP),

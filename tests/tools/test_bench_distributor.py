@@ -56,7 +56,7 @@ def distributor() -> Any:
 
 
 def runs(rivals: set[str]) -> list[Run]:
-    """Returns two rounds. The distributor has the oracle's rate less a thousandth of the load."""
+    """Return two rounds. The distributor has the oracle's rate less a thousandth of the load."""
     found: list[Run] = []
     for number in range(2):
         for point in (*table(), *sweep()):

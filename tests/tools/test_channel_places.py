@@ -308,7 +308,7 @@ def test_description_of_functions() -> None:
 
 
 def _fletcher(data: bytes) -> int:
-    """Returns Fletcher's checksum, from its definition: sums of words, and of these sums."""
+    """Return Fletcher's checksum, from its definition: sums of words, and of these sums."""
     numbers: list[int] = [number for (number,) in struct.iter_unpack("<I", data)]
     weighted = sum((len(numbers) - at) * number for at, number in enumerate(numbers))
     return weighted % (1 << 32) << 32 | sum(numbers) % (1 << 32)

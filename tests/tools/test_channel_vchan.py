@@ -37,7 +37,7 @@ _CONTEXT = BenchContext("channel", Settings(no_install=True), seconds=0.2)
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The measuring program with a library for processes of one Linux instead of Xen's."""
+    """Return the measuring program with a library for processes of one Linux instead of Xen's."""
     built = tmp_path_factory.mktemp("vchan") / "vchan"
     command = [
         "gcc", "-O2", "-std=gnu11", "-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Werror",
@@ -50,7 +50,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def console(program: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """What the program prints that measures, while another one answers."""
+    """Return what the program prints that measures, while another one answers."""
     path = str(tmp_path_factory.mktemp("store") / "vchan")
     with subprocess.Popen([program, "answer", "0", path]) as other:
         try:

@@ -111,7 +111,7 @@ def refused(memory: Memory) -> str:
 
 
 def numbered(count: int) -> list[Event]:
-    """Returns choices at the times 1000, 1001, ..."""
+    """Return choices at the times 1000, 1001, ..."""
     return [(1000 + number, Kind.CHOICE, number % 2, 3, 3) for number in range(count)]
 
 
@@ -399,7 +399,7 @@ def test_choice_of_cores() -> None:
 
 @pytest.fixture
 def connected(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A running system whose memory is damaged."""
+    """Pretend that a system with damaged memory runs."""
     monkeypatch.setattr(trace_command, "attach", lambda _: (RUNNING, None))
     damaged = Memory(ring=0)
     monkeypatch.setattr(trace_command, "physical_memory", lambda _: damaged.read)

@@ -51,7 +51,7 @@ def test_a_source_from_elsewhere_is_lwips() -> None:
 
 @pytest.fixture
 def elf(tmp_path: Path) -> Callable[[int], Path]:
-    """A function that makes an ELF with debug information of a version."""
+    """Return a function that makes an ELF with debug information of a version."""
     source = tmp_path / "virtio/net/code.c"
     source.parent.mkdir(parents=True)
     source.write_text(_SOURCE)

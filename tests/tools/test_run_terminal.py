@@ -263,14 +263,14 @@ def test_a_busy_partition_is_stopped_and_restarted(tmp_path: Path, attack: str) 
 
 
 def _partition_command(file: Path, *arguments: str) -> str:
-    """Returns what the command prints: its result, or its error."""
+    """Return what the command prints: its result, or its error."""
     done = command("partition", *arguments, "--system", str(file))
     assert done.returncode == (2 if done.stderr else 0)
     return done.stderr or done.stdout
 
 
 def _states(file: Path) -> list[str]:
-    """Returns the states of all partitions, when none starts or stops."""
+    """Return the states of all partitions, when none starts or stops."""
     printed = _partition_command(file, "list")
     while "busy" in printed:
         printed = _partition_command(file, "list")

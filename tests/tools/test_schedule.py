@@ -63,7 +63,7 @@ class Session:
         self.schedule.add_node_collection(cast(Any, worker), self.tests)
 
     def run(self, seed: int = 0, crash_at: int = -1) -> list[str]:
-        """Runs all; returns the tests during which a worker crashed."""
+        """Run all; returns the tests during which a worker crashed."""
         choice = random.Random(seed)
         crashed: list[str] = []
         while self.workers:

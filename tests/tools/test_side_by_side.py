@@ -17,7 +17,7 @@ from bulkhead.running import ports
 
 
 def python(code: str) -> subprocess.CompletedProcess[str]:
-    """Runs a piece of Python with our package."""
+    """Run a piece of Python with our package."""
     return subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
     )

@@ -45,7 +45,7 @@ class Machine:
 
 
 def core_page(core: int, partition: int, used: int = 0, switches: int = 0) -> bytes:
-    """Returns the page of a running VCPU."""
+    """Return the page of a running VCPU."""
     page = struct.pack("<QIII", 0x555043564B4C5542, core, partition, 1)
     at = 32 + 8 * len(CAUSES) + 24  # hypervisor/include/hypervisor/vcpu.h
     page = page.ljust(at, b"\0") + struct.pack("<QQ", used, switches)
@@ -57,7 +57,7 @@ CORES = core_page(0, 0) + core_page(1, 1) + core_page(2, 2) + core_page(3, 0)
 
 @pytest.fixture
 def machine(monkeypatch: pytest.MonkeyPatch) -> Machine:
-    """A system of a guest with a VCPU, one with a damaged table, and one of another kernel."""
+    """Return a machine with three guests: with a VCPU, a damaged table, and another kernel."""
     made = Machine(
         [
             memory_with_vcpus([Record(name=b"frames", kind=2)]),
@@ -76,7 +76,7 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> Machine:
 
 
 def top(monkeypatch: pytest.MonkeyPatch, *steps: Callable[[], None]) -> None:
-    """Runs `top`. Each second a step is made, and after the last one Ctrl-C is pressed."""
+    """Run `top`. Each second a step is made, and after the last one Ctrl-C is pressed."""
     left = list(steps)
 
     def sleep(seconds: float) -> None:
@@ -90,7 +90,7 @@ def top(monkeypatch: pytest.MonkeyPatch, *steps: Callable[[], None]) -> None:
 
 
 def cells(printed: str, name: str) -> list[str]:
-    """Returns the cells of a VCPU's row."""
+    """Return the cells of a VCPU's row."""
     row = next(line for line in printed.splitlines() if f"│ {name} " in line)
     return [cell.strip() for cell in row.strip("│").split("│")]
 

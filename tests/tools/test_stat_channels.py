@@ -31,7 +31,7 @@ RUNNING = Running(
 
 
 def control(**values: int) -> bytes:
-    """Returns a control page with these counters."""
+    """Return a control page with these counters."""
     places = {name: 8 * index for index, name in enumerate(FIELDS[:4])}
     places |= {"produced": 128}
     places |= {name: 512 + 8 * index for index, name in enumerate(FIELDS[5:])}
@@ -42,7 +42,7 @@ def control(**values: int) -> bytes:
 
 
 def memory(**first: int) -> dict[int, bytes]:
-    """Returns the pages of the three channels, by address."""
+    """Return the pages of the three channels, by address."""
     return {
         0x10000: struct.pack("<2I", 1, 0),
         0x10000 + PAGE_BYTES: control(generation=3, acknowledged=2, produced=480, **first),

@@ -107,7 +107,7 @@ def trace(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def read_running(*arguments: str) -> None:
-    """Reads the trace of a partition that goes on. The read fails if the machine is so slow that
+    """Read the trace of a partition that goes on. The read fails if the machine is so slow that
     events are overwritten meanwhile."""
     for _ in range(_ATTEMPTS):
         done = trace(*arguments)

@@ -35,7 +35,7 @@ def read(guest: TracedGuest) -> Trace:
 
 
 def numbered(count: int) -> list[tuple[int, int, int, int]]:
-    """Returns events with their numbers as arguments and times."""
+    """Return events with their numbers as arguments and times."""
     return [(1000 + number, 3, 1, number) for number in range(count)]
 
 

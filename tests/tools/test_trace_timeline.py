@@ -185,7 +185,7 @@ def test_unknown_events_are_ignored() -> None:
 
 
 def unknown_fields(message: Any) -> int:
-    """Returns the number of fields that the schema does not have."""
+    """Return the number of fields that the schema does not have."""
     count = len(UnknownFieldSet(message))
     for descriptor, value in message.ListFields():
         if descriptor.message_type is not None:

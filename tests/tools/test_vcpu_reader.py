@@ -37,7 +37,7 @@ def guest(
     after_read: Callable[[bytearray], None] | None = None,
     **fields: int,
 ) -> Guest:
-    """Returns a guest with a table of records; `fields` are those of memory_with_vcpus()."""
+    """Return a guest with a table of records; `fields` are those of memory_with_vcpus()."""
     memory = memory_with_vcpus(records, **fields)
     return TracedGuest(content=memory, after_read=after_read).guest()
 

@@ -42,13 +42,13 @@ def linux(image: LinuxImage, tmp_path: Path) -> XenGuests:
 
 
 def tree(path: Path) -> str:
-    """Returns the source of a devicetree, with its phandles and labels resolved."""
+    """Return the source of a devicetree, with its phandles and labels resolved."""
     command = ["dtc", "-q", "-I", "dtb", "-O", "dts", str(path)]
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 
 def node(text: str, name: str) -> str:
-    """Returns the properties of a node, without those of its children's after the first one."""
+    """Return the properties of a node, without those of its children's after the first one."""
     found = re.search(rf"(?s)\b{name} {{(.*?)\n\s*}};", text)
     assert found is not None, f"no {name} in {text}"
     return found.group(1)

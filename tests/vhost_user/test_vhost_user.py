@@ -23,8 +23,8 @@ _RUN_TIMEOUT_S = 120
 
 @contextmanager
 def _testpmd(socket: Path, log: Path, client: bool, pairs: int) -> Iterator[None]:
-    """A testpmd that sends each frame back on the queue pair it came from, without huge pages;
-    ended with the context."""
+    """Yield a testpmd without huge pages that sends each frame back on its queue pair. End it with
+    the context."""
     testpmd = program(_TESTPMD)
     if testpmd is None:
         pytest.skip(f"{_TESTPMD} is not installed: ./bulkhead setup vhost-user")

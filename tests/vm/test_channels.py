@@ -34,18 +34,18 @@ _PATIENCE_S = 60
 
 
 def partition(name: str, core: int, *keys: str, image: str = "channel") -> str:
-    """Returns the text of a partition."""
+    """Return the text of a partition."""
     lines = ("[[partition]]", f'name = "{name}"', f"cores = [{core}]", 'memory = "16 MiB"')
     return "\n".join([*lines, f'image = "{image}"', *keys]) + "\n"
 
 
 def channel(size: str = "16 KiB") -> str:
-    """Returns the text of the channel between the two."""
+    """Return the text of the channel between the two."""
     return f'[[channel]]\nname = "pair"\nfrom = "left"\nto = "right"\nsize = "{size}"\n'
 
 
 def pair(left: tuple[str, ...], right: tuple[str, ...], second_core: int = 1) -> str:
-    """Returns the text of a system with two kernels. What is typed goes to `right`."""
+    """Return the text of a system with two kernels. What is typed goes to `right`."""
     return (
         BOARD
         + partition("left", 0, *left)
@@ -55,12 +55,12 @@ def pair(left: tuple[str, ...], right: tuple[str, ...], second_core: int = 1) ->
 
 
 def said(guest: GuestProcess, who: str, text: str) -> None:
-    """Waits for a line after the line that was matched last."""
+    """Wait for a line after the line that was matched last."""
     guest.wait_for_next_match(rf"(?m)^{who}\| {text}", _PATIENCE_S)
 
 
 def assert_right(guest: GuestProcess) -> None:
-    """Checks that all messages were right, and that each wait was ended by a doorbell."""
+    """Check that all messages were right, and that each wait was ended by a doorbell."""
     console = guest.console()
     assert "WRONG" not in console
     assert "FAILED" not in console

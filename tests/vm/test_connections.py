@@ -59,7 +59,7 @@ def test_client_port_is_reused(demos: Demos, namespace: Namespace, options: dict
 
 
 def has_connections() -> bool:
-    """Returns true if this thread's network namespace has a TCP connection in any state."""
+    """Return true if this thread's network namespace has a TCP connection in any state."""
     lines = Path("/proc/thread-self/net/tcp").read_text().splitlines()[1:]
     return any(line.split()[3] != TCP_LISTENS for line in lines)
 
@@ -83,7 +83,7 @@ def test_bulk_both_ways_on_all_connections(demos: Demos, namespace: Namespace) -
 
 
 def tcp_segments() -> tuple[int, int]:
-    """Returns the numbers of segments sent and repeated by this thread's network namespace."""
+    """Return the numbers of segments sent and repeated by this thread's network namespace."""
     lines = Path("/proc/thread-self/net/snmp").read_text().splitlines()
     names, values = (line.split() for line in lines if line.startswith("Tcp:"))
     counters = dict(zip(names[1:], values[1:], strict=True))
@@ -112,7 +112,7 @@ def test_first_clients_all_at_once(demos: Demos, log_folder: Path) -> None:
 
 
 def tcp_flags_of_echo(capture: Path) -> Iterator[int]:
-    """Yields SYN and ACK of each segment from the echo service, in the order of a capture."""
+    """Yield SYN and ACK of each segment from the echo service, in the order of a capture."""
     with PcapReader(str(capture)) as frames:
         for frame in frames:
             if TCP in frame and frame[TCP].sport == ECHO:
@@ -141,7 +141,7 @@ def test_more_connections_than_the_service_allows(demos: Demos, namespace: Names
 
 
 def test_more_connections_than_memory(demos: Demos, namespace: Namespace) -> None:
-    """Opens far more connections at once than the stack has control blocks, most of them idle."""
+    """Open far more connections at once than the stack has control blocks, most of them idle."""
     client = demos.tap(namespace)
     for _ in range(2):
         with contextlib.ExitStack() as stack:

@@ -41,7 +41,7 @@ def test_consumer(start_guest: StartGuest, tmp_path: Path) -> None:
     guest.wait_for_match(_PLAYING.format(500), 400)
 
     def exits() -> dict[str, int]:
-        """Returns the exits of the loop's core, but those of the lines that it prints."""
+        """Return the exits of the loop's core, but those of the lines that it prints."""
         (loop,) = (each for each in reports(guest, assembled.layout) if each.core == _LOOP_CORE)
         return loop.exits | {"console": 0}
 
@@ -57,7 +57,7 @@ def test_consumer(start_guest: StartGuest, tmp_path: Path) -> None:
 
 
 def tone(content: bytes) -> tuple[float, float]:
-    """Returns frequency and amplitude of the last second: the crossings of 0 and the energy."""
+    """Return frequency and amplitude of the last second: the crossings of 0 and the energy."""
     samples = array.array("h", content[: len(content) // 4 * 4])
     if sys.byteorder == "big":
         samples.byteswap()

@@ -69,7 +69,7 @@ _BY_WEIGHT = (
 def schedule_of(
     start_guest: StartGuest, folder: Path, text: str, machine_options: str = ""
 ) -> CoreSchedule:
-    """Runs a system until its guests have ended, and returns the schedule of its core.
+    """Run a system until its guests have ended, and return the schedule of its core.
 
     The loop goes on, because QEMU does not answer while a counting machine is idle for ever.
     Nothing was overwritten, so the trace has all that was charged to each VCPU, to the tick.
@@ -112,7 +112,7 @@ def assert_one_at_a_time(schedule: CoreSchedule) -> None:
 
 
 def measured(lane: Lane) -> list[tuple[int, int]]:
-    """Returns the times in which a VCPU ran while its guest was busy."""
+    """Return the times in which a VCPU ran while its guest was busy."""
     begin, end = _BEGIN_MS * 1_000_000, _END_MS * 1_000_000
     return [
         (max(each.start_ns, begin), min(each.end_ns, end))
@@ -122,7 +122,7 @@ def measured(lane: Lane) -> list[tuple[int, int]]:
 
 
 def most_in_a_window(lane: Lane, window_ns: int) -> int:
-    """Returns the longest time that a VCPU ran in any window of a length.
+    """Return the longest time that a VCPU ran in any window of a length.
 
     A window with the longest time can be moved until it begins where the VCPU begins to run.
     """
@@ -134,7 +134,7 @@ def most_in_a_window(lane: Lane, window_ns: int) -> int:
 
 
 def share_of(schedule: CoreSchedule, name: str) -> float:
-    """Returns the share of a partition while its guest was busy."""
+    """Return the share of a partition while its guest was busy."""
     parts = measured(schedule.vcpus[level_of(schedule, name)])
     return sum(end - start for start, end in parts) / ((_END_MS - _BEGIN_MS) * 1_000_000)
 
@@ -145,7 +145,7 @@ def level_of(schedule: CoreSchedule, name: str) -> int:
 
 
 def delay(schedule: CoreSchedule, level: int) -> int:
-    """Returns the longest time by which more urgent VCPUs delay the end of a budget."""
+    """Return the longest time by which more urgent VCPUs delay the end of a budget."""
     members = schedule.trace.members
     budget, before, response = members[level].budget_ns, 0, members[level].budget_ns
     while response != before:

@@ -39,7 +39,7 @@ class Peer:
         self.socket = self.open(PORT)
 
     def open(self, port: int) -> socket.socket:
-        """Opens a socket in the namespace, connected to the guest's endpoint."""
+        """Open a socket in the namespace, connected to the guest's endpoint."""
 
         def make() -> socket.socket:
             family = socket.AF_INET6 if ":" in self._own else socket.AF_INET
@@ -52,7 +52,7 @@ class Peer:
         return in_namespace(self._namespace.name, make)
 
     def echo(self, data: bytes) -> bytes:
-        """Returns the guest's answer."""
+        """Return the guest's answer."""
         self.socket.send(data)
         return self.socket.recv(4096)
 
@@ -67,12 +67,12 @@ class Peer:
         return count
 
     def statistics(self) -> dict[str, int]:
-        """Returns the endpoint's counters."""
+        """Return the endpoint's counters."""
         text = self.echo(b"statistics").decode()
         return {name: int(value) for name, value in re.findall(r"(\w+)=(\d+)", text)}
 
     def wait_ready(self) -> None:
-        """Waits until the guest has an address and answers."""
+        """Wait until the guest has an address and answers."""
         self.socket.settimeout(0.5)
         deadline = time.monotonic() + 60
         while True:
@@ -83,7 +83,7 @@ class Peer:
         self.drain()
 
     def send_frame(self, frame: bytes) -> None:
-        """Sends a frame past the host's own stack."""
+        """Send a frame past the host's own stack."""
 
         def make() -> socket.socket:
             raw = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
@@ -168,7 +168,7 @@ def test_only_datagrams_of_the_peer_are_received(start: Callable[..., Peer]) -> 
 
 
 def udp_frame(peer: Peer, data: bytes, *, damage: int = -1) -> bytes:
-    """Returns a frame from the peer to the guest. `damage`: offset of a byte in which a bit is
+    """Return a frame from the peer to the guest. `damage`: offset of a byte in which a bit is
     flipped."""
     frame = bytearray(
         bytes(
@@ -235,7 +235,7 @@ def test_endpoint_survives_link_down(start: Callable[..., Peer]) -> None:
 
 
 def test_endpoint_beside_a_tcp_connection(start: Callable[..., Peer], namespace: Namespace) -> None:
-    """Runs all timers that lwIP can have at the same time, and the endpoints' own."""
+    """Run all timers that lwIP can have at the same time, and the endpoints' own."""
     peer = start()
     connect = functools.partial(socket.create_connection, (peer.address, PORT), timeout=_PATIENCE_S)
     with in_namespace(namespace.name, connect):

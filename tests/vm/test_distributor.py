@@ -77,7 +77,7 @@ def _boot(
 
 
 def _halves(guest: GuestProcess) -> dict[int, Half]:
-    """Returns what the guest saw, by the milliseconds since its first start."""
+    """Return what the guest saw, by the milliseconds since its first start."""
     found: dict[int, Half] = {}
     before = Half(0, 0, 0, 0)
     for each in _REPORT.findall(guest.console()):
@@ -92,7 +92,7 @@ def _halves(guest: GuestProcess) -> dict[int, Half]:
 
 
 def _sources(guest: GuestProcess, layout: Layout) -> dict[str, InterruptSource]:
-    """Returns the only source of each partition."""
+    """Return the only source of each partition."""
     found = read_sources(guest.qmp(), layout.hypervisor.end, layout.system.vcpu_count)
     names = [each.name for each in layout.system.partitions]
     assert len(found) == len(names)

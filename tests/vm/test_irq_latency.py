@@ -30,6 +30,6 @@ def test_interrupts_cost_a_partition_no_extra_instruction(tmp_path: Path, compil
 
 
 def instructions(latencies: dict[str, Counter[int]]) -> dict[str, set[int]]:
-    """Returns the instructions of each case's interrupts, without their numbers, which vary with
+    """Return the instructions of each case's interrupts, without their numbers, which vary with
     strays."""
     return {case: set(counts) for case, counts in irq_latency.without_strays(latencies).items()}

@@ -27,7 +27,7 @@ PANIC_STATUS = 101
 
 
 def machine(name: str, *arguments: str, compiler: str = "gcc", **options: object) -> Machine:
-    """Returns a machine with a test program that ends by semihosting."""
+    """Return a machine with a test program that ends by semihosting."""
     return Machine(
         guest_image(name, compiler),
         boot_arguments=(SEMIHOSTING, *arguments),
@@ -36,7 +36,7 @@ def machine(name: str, *arguments: str, compiler: str = "gcc", **options: object
 
 
 def expect_pass(guest: GuestProcess) -> str:
-    """Waits for the program's end and returns its console."""
+    """Wait for the program's end and return its console."""
     status = guest.wait(120)
     console = guest.console()
     assert "FAIL" not in console
@@ -51,7 +51,7 @@ def test_memory_functions(start_guest: StartGuest, compiler: str) -> None:
 
 
 def backtrace(console: str) -> list[str]:
-    """Returns the functions of the report's backtrace, innermost first."""
+    """Return the functions of the report's backtrace, innermost first."""
     report = console[console.index("backtrace:") :]
     return re.findall(r"^  [0-9a-f]{16} ([\w.]+)\+0x", report, re.MULTILINE)
 
@@ -218,7 +218,7 @@ def test_end_by_firmware(
 
 
 def devicetree(folder: Path) -> bytes:
-    """Returns the devicetree of QEMU's board."""
+    """Return the devicetree of QEMU's board."""
     path = folder / "virt.dtb"
     image = guest_image("exit")
     command = Machine(image, extra=("-machine", f"dumpdtb={path}")).arguments(["-serial", "none"])

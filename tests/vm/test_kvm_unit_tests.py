@@ -90,7 +90,7 @@ _SHARED = "shared"
 
 @pytest.fixture(scope="module")
 def tree() -> Path:
-    """The folder of the built programs."""
+    """Return the folder of the built programs."""
     named = os.environ.get(_VARIABLE)
     if not named:
         pytest.skip(f"{_VARIABLE} names no built tree of kvm-unit-tests")
@@ -101,7 +101,7 @@ def tree() -> Path:
 
 
 def write_image(flat: Path, target: Path) -> None:
-    """Writes an arm64 Image with this program, which itself has no header."""
+    """Write an arm64 Image with this program, which itself has no header."""
     code = flat.read_bytes()
     size = _ALIGNMENT + len(code) + _ROOM_BYTES
     header = struct.pack(_HEADER, _BRANCH | _ALIGNMENT // 4, 0, size, _FLAGS, _MAGIC)
@@ -109,7 +109,7 @@ def write_image(flat: Path, target: Path) -> None:
 
 
 def _loops(cores: int) -> str:
-    """Returns the partitions that share the guest's cores: one on each, which preempts it."""
+    """Return the partitions that share the guest's cores: one on each, which preempts it."""
     return "".join(
         f"""
 [[partition]]
@@ -128,7 +128,7 @@ arguments = "quiet"
 def run(
     start_guest: StartGuest, folder: Path, tree: Path, mode: str, program: Program
 ) -> list[str]:
-    """Returns the lines that the program has printed until it powered off."""
+    """Return the lines that the program has printed until it powered off."""
     write_image(tree / f"{program.name}.flat", folder / "Image")
     (folder / "environment").write_bytes(_ENVIRONMENT)
     keys, machine_options = _MODES[mode]
@@ -153,7 +153,7 @@ unmapped = "abort"
 
 
 def is_expected(line: str, lines: list[str]) -> bool:
-    """Returns True if a check may fail, False if it is an error. `lines` are the program's."""
+    """Return True if a check may fail, False if it is an error. `lines` are the program's."""
     if _CALLED_AT_ONCE in line:
         found = [each for each in lines if _CALL_FAILED.fullmatch(each)]
         return bool(found) and all(_ON_PENDING.fullmatch(each) for each in found)

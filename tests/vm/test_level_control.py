@@ -59,13 +59,13 @@ class Stream:
         self._connection.close()
 
     def _events(self) -> Iterator[list[Record]]:
-        """Yields the records of each event; none for the lines between events."""
+        """Yield the records of each event; none for the lines between events."""
         while line := self._response.readline():
             data = line.removeprefix(b"data: ")
             yield [Record(*each) for each in json.loads(data)] if data != line else []
 
     def wait_for(self, is_last: Callable[[Record], bool]) -> Record:
-        """Keeps records until there is such a one, and returns it."""
+        """Keep records until there is such a one, and return it."""
         deadline = time.monotonic() + _PATIENCE_S
         for records in self._events():
             self.records += records
@@ -113,7 +113,7 @@ def request(port: int, method: str, path: str, body: str | None = None) -> bytes
 
 
 def check(records: list[Record]) -> None:
-    """Checks each record, and that each follows the one before."""
+    """Check each record, and that each follows the one before."""
     for record in records:
         assert record.setpoint in (*_SETPOINTS, _CHOSEN)
         assert 0 <= record.pump <= 1

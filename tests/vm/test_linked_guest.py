@@ -30,7 +30,7 @@ _PLAIN_ACCESSES = "-fno-auto-inc-dec"
 
 
 def start(start_guest: StartGuest, folder: Path, core: int, *flags: str) -> GuestProcess:
-    """Starts a partition on one core, with a guest that uses the machine's first Redistributor
+    """Start a partition on one core, with a guest that uses the machine's first Redistributor
     frames."""
     sources = [str(_SOURCES / name) for name in ("start.S", "guest.c")]
     command = [*_COMPILER, *flags, "-T", str(_SOURCES / "guest.ld"), *sources,

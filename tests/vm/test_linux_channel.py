@@ -83,7 +83,7 @@ def start(
 
 
 def said(guest: GuestProcess, who: str, text: str) -> tuple[str, ...]:
-    """Waits for a line after the line that was matched last, and returns its groups."""
+    """Wait for a line after the line that was matched last, and return its groups."""
     line = guest.wait_for_next_match(rf"(?m)^{who}\| .*{text}", _PATIENCE_S)
     match = re.search(text, line)
     assert match
@@ -91,20 +91,20 @@ def said(guest: GuestProcess, who: str, text: str) -> tuple[str, ...]:
 
 
 def resource(guest: GuestProcess, number: int) -> tuple[int, int, int]:
-    """Returns start, bytes and flags of a resource of the function."""
+    """Return start, bytes and flags of a resource of the function."""
     groups = said(guest, "linux", rf"resource {number} is (\w+) to (\w+), flags (\w+)")
     start, last, flags = (int(text, 16) for text in groups)
     return start, last + 1 - start, flags
 
 
 def wakes(guest: GuestProcess) -> int:
-    """Returns how many doorbells have ended waits of the kernel."""
+    """Return how many doorbells have ended waits of the kernel."""
     guest.type_text("s")
     return int(said(guest, "kernel", r"wakes (\d+)")[0])
 
 
 def end_of(layout: Layout) -> ChannelEnd:
-    """Returns Linux' end of the channel."""
+    """Return Linux' end of the channel."""
     return layout.places[1].channels[1]
 
 

@@ -207,13 +207,13 @@ _INDEX = {"pci": 2, "dax": 0}  # MT_NORMAL_NC, MT_NORMAL
 
 
 def counters(console: str) -> dict[str, list[int]]:
-    """Returns the last table of `stat`: the counters of both ends by name."""
+    """Return the last table of `stat`: the counters of both ends by name."""
     rows = re.findall(r"(?m)^linux\| ([a-z ]{16}) +(\d+) +(\d+)\s*$", console)
     return {name.strip(): [int(first), int(second)] for name, first, second in rows}
 
 
 def attributes(guest: GuestProcess, layout: Layout) -> Iterator[int]:
-    """Yields AttrIndx of each process's page that maps the control page of Linux' section."""
+    """Yield AttrIndx of each process's page that maps the control page of Linux' section."""
     place = layout.places[1]
     end = place.channels[1]
     address = end.region.start + PAGE_BYTES + end.number * section_bytes(end.place.channel)
@@ -339,7 +339,7 @@ def test_doorbells_wake_ends_without_connections(start_guest: StartGuest, tmp_pa
 
 
 def numbers_after(lines: list[str], title: str) -> list[int]:
-    """Returns the numbers in the lines "number N" that follow a line."""
+    """Return the numbers in the lines "number N" that follow a line."""
     rest = lines[lines.index(title) + 1 :]
     rest = rest[: next(i for i, line in enumerate(rest) if line.startswith("script: "))]
     return [int(line.removeprefix("number ")) for line in rest if line.startswith("number ")]

@@ -71,7 +71,7 @@ _CARD = 'pci = ["00:02.0"]\ndma = "smmu"'
 
 
 def shared(budget: str) -> str:
-    """Returns the keys of a partition that shares its core."""
+    """Return the keys of a partition that shares its core."""
     return f'budget = "{budget}"\nperiod = "20 ms"'
 
 

@@ -61,7 +61,7 @@ class Times:
     passed: float
 
     def shows_budget(self, budget_ms: int) -> bool:
-        """Returns whether Linux got its budget, and the rest is stolen and not idle."""
+        """Return whether Linux got its budget, and the rest is stolen and not idle."""
         promised = 1 - budget_ms / _PERIOD_MS
         return (
             self.passed >= _TICKS_MIN
@@ -71,7 +71,7 @@ class Times:
 
 
 def _work(guest: GuestProcess) -> Times:
-    """Returns the times that pass while Linux works."""
+    """Return the times that pass while Linux works."""
     guest.type_text(_WORK)
     guest.wait_for_next_match(rf"(?m)^linux\| worked {_STEPS}$", timeout=300)
     console = guest.console()

@@ -37,7 +37,7 @@ _BRANCH, _BRANCH_MASK = 0x14000000, 0x03FFFFFF
 
 
 def loader(folder: Path) -> bytes:
-    """Returns the assembled instructions alone."""
+    """Return the assembled instructions alone."""
     source, code, binary = (folder / f"loader{suffix}" for suffix in (".S", ".o", ".bin"))
     source.write_text(_LOADER)
     subprocess.run(["aarch64-linux-gnu-gcc", "-c", "-o", str(code), str(source)], check=True)
@@ -48,7 +48,7 @@ def loader(folder: Path) -> bytes:
 
 
 def with_loader(image: bytes, code: bytes) -> bytes:
-    """Makes the image's first instruction branch to `code`, appended to the image, and `code`
+    """Make the image's first instruction branch to `code`, appended to the image, and `code`
     branch to the image's entry."""
     (first,) = struct.unpack_from("<I", image)
     assert first & ~_BRANCH_MASK == _BRANCH

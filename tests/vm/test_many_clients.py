@@ -38,7 +38,7 @@ def demos(start_guest: StartGuest, image: FindImage) -> Demos:
 
 
 def open_at_once(client: DemoClient, demos: Demos, count: int) -> list[socket.socket]:
-    """Opens `count` connections to the HTTP server. All SYNs arrive before the guest processes
+    """Open `count` connections to the HTTP server. All SYNs arrive before the guest processes
     one."""
 
     def start() -> socket.socket:
@@ -56,7 +56,7 @@ def open_at_once(client: DemoClient, demos: Demos, count: int) -> list[socket.so
 
 
 def exchange(sockets: list[socket.socket], timeout: float) -> list[bytes]:
-    """Sends a request on each connection once it is open. Returns the answers received in time."""
+    """Send a request on each connection once it is open. Return the answers received in time."""
     answers = [b""] * len(sockets)
     deadline = time.monotonic() + timeout
     with selectors.DefaultSelector() as selector:
@@ -141,7 +141,7 @@ def test_waiting_clients_are_not_forgotten(demos: Demos, namespace: Namespace, c
 
 
 def flood(namespace: Namespace, count: int) -> None:
-    """Sends SYNs from many addresses, none of which answers."""
+    """Send SYNs from many addresses, none of which answers."""
     tap = namespace.taps[0]
     target = Target(
         bytes.fromhex(tap.mac.replace(":", "")),
@@ -153,7 +153,7 @@ def flood(namespace: Namespace, count: int) -> None:
 
 
 def largest_window(client: DemoClient) -> int:
-    """Returns the largest window that the guest announces while it receives a lot of data."""
+    """Return the largest window that the guest announces while it receives a lot of data."""
 
     def windows(connection: socket.socket) -> Iterator[int]:
         for at in range(0, len(BULK), 65536):

@@ -33,7 +33,7 @@ def booted(start_guest: StartGuest) -> tuple[HypervisorMemory, Layout]:
 
 
 def images(memory: HypervisorMemory, layout: Layout) -> list[list[Range]]:
-    """Returns the ranges of each partition's images in the hypervisor's memory."""
+    """Return the ranges of each partition's images in the hypervisor's memory."""
     pages = range(layout.hypervisor.start, layout.hypervisor.end, PAGE_BYTES)
     start = next(page for page in pages if memory.read(page, 8) == b"BULKHEAD")
     size = len(bytes(description.Description()))
@@ -138,7 +138,7 @@ def test_monitors_share_no_writable_pages_except_terminal_smmu_and_roots(
     roots = {memory.stage2(index, 0) for index, _ in enumerate(layout.places)}
 
     def writable(core: CorePage) -> set[int]:
-        """Returns the addresses of pages."""
+        """Return the addresses of pages."""
         return {
             page
             for each in memory.mappings(core.services)

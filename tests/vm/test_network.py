@@ -95,7 +95,7 @@ def test_iperf(demos: Demos) -> None:
 
 
 def wait_for_address_6(client: DemoClient, address: str) -> None:
-    """Waits until the guest has received a router's prefix and checked its address (RFC 4862)."""
+    """Wait until the guest has received a router's prefix and checked its address (RFC 4862)."""
     deadline = time.monotonic() + 30
     while address not in (known := [each.lower() for each in client.status()["network"]["ipv6"]]):
         assert time.monotonic() < deadline, f"{address} is not among {known}"

@@ -41,7 +41,7 @@ class Three:
     layout: Layout
 
     def reports(self) -> list[VcpuReport]:
-        """The reports of its cores."""
+        """Return the reports of its cores."""
         memory = self.layout.hypervisor.end
         reports = read_reports(self.guest.qmp(), memory, self.layout.system.vcpu_count)
         return [each for each in reports if each.core in _CORES]
@@ -64,7 +64,7 @@ def boot(start_guest: StartGuest, folder: Path, keys: str = "") -> Three:
 
 @pytest.fixture(params=list(Interrupts), ids=lambda each: each.value)
 def interrupts(request: pytest.FixtureRequest) -> str:
-    """The key that chooses the way of the partition's interrupts."""
+    """Return the key that chooses the way of the partition's interrupts."""
     return f'interrupts = "{request.param.value}"\n'
 
 
@@ -74,7 +74,7 @@ def guest(start_guest: StartGuest, log_folder: Path, interrupts: str) -> GuestPr
 
 
 def said(guest: GuestProcess, who: str, text: str) -> None:
-    """Waits for a line after the line that was matched last."""
+    """Wait for a line after the line that was matched last."""
     guest.wait_for_next_match(rf"(?m)^{who}\| {text}", 30)
 
 

@@ -20,7 +20,7 @@ PANIC_STATUS = 101
 
 
 def machine(name: str, *arguments: str, compiler: str, icount: bool = False) -> Machine:
-    """Returns a machine with a test program that ends by semihosting."""
+    """Return a machine with a test program that ends by semihosting."""
     boot_arguments = ("exit=semihosting", *arguments)
     return Machine(guest_image(name, compiler), boot_arguments=boot_arguments, icount=icount)
 
@@ -45,7 +45,7 @@ def test_guide_shows_the_example_as_it_is() -> None:
 
 
 def functions(backtrace: str) -> list[str]:
-    """Returns the functions of a backtrace, innermost first, without suffixes of the compiler."""
+    """Return the functions of a backtrace, innermost first, without suffixes of the compiler."""
     return re.findall(r"^  [0-9a-f]{16} (\w+)[\w.]*\+0x", backtrace, re.MULTILINE)
 
 

@@ -61,7 +61,7 @@ arguments = "quiet"
 
 @pytest.fixture(scope="module")
 def image() -> LinuxImage:
-    """The kernel with cyclictest."""
+    """Return the kernel with cyclictest."""
     try:
         kernel = linux_guest.prepare_real_time()
         if kernel is None:

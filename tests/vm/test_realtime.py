@@ -38,7 +38,7 @@ SWITCH_INSTRUCTIONS = 4000
 
 
 def udp_frame(number: int) -> bytes:
-    """Returns a frame to a closed port of the guest, which has to process each and answers some."""
+    """Return a frame to a closed port of the guest, which has to process each and answers some."""
     frame = bytes(
         Ether(dst=MAC, src="52:55:00:00:00:02")
         / IP(src="10.0.2.2", dst=ADDRESS, id=0, flags="DF")

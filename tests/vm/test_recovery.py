@@ -44,7 +44,7 @@ class Failing:
 
     @property
     def guest(self) -> GuestProcess:
-        """Returns the guest's QEMU."""
+        """Return the guest's QEMU."""
         return self._demos.guest
 
     def boot(self, bus: str, options: dict[str, str] | None = None, port: str = "") -> DemoClient:
@@ -56,7 +56,7 @@ class Failing:
         return self.client
 
     def wait_for_restart(self) -> None:
-        """Waits until the driver has restarted the device."""
+        """Wait until the driver has restarted the device."""
         self.guest.wait_for("net: the device was restarted", 60)
 
 
@@ -79,7 +79,7 @@ def while_data_flows(client: DemoClient, *failures: Callable[[], None]) -> None:
 
 
 def assert_recovered(failing: Failing, times: int) -> dict[str, Any]:
-    """Checks that no buffer and no packet is lost."""
+    """Check that no buffer and no packet is lost."""
     status = failing.client.quiet_status()
     assert_buffers_balance(status)
     assert status["network"]["link"] is True
@@ -183,7 +183,7 @@ def test_memory_after_many_resets(failing: Failing) -> None:
 
 
 def wait_until_quiet(guest: GuestProcess) -> None:
-    """Waits until the guest has printed nothing for a second, however slowly it runs."""
+    """Wait until the guest has printed nothing for a second, however slowly it runs."""
     seen = -1
     deadline = time.monotonic() + 60
     while seen != (seen := guest.console().count("\n")):

@@ -44,7 +44,7 @@ def right_machine() -> Machine:
 
 
 def refused(start_guest: StartGuest, board: Machine) -> str:
-    """Returns the hypervisor's message, which is one line."""
+    """Return the hypervisor's message, which is one line."""
     layout = assembled().layout
     guest = start_guest(board)
     line = guest.wait_for_match(r"(?m)^bulkhead\| .*$", timeout=30).rstrip()

@@ -101,14 +101,14 @@ _KNOWN = {
 
 
 def _name(instruction: str) -> str:
-    """Returns the name of the register that an MRS reads (Arm ARM, MRS)."""
+    """Return the name of the register that an MRS reads (Arm ARM, MRS)."""
     code = int(instruction, 16)
     fields = (2 | code >> 19 & 1, code >> 16 & 7, code >> 12 & 15, code >> 8 & 15, code >> 5 & 7)
     return _KNOWN.get(fields, "S{}_{}_C{}_C{}_{}".format(*fields))
 
 
 def _difference(name: str, console: str) -> list[str]:
-    """Returns what the guest says about registers that differ."""
+    """Return what the guest says about registers that differ."""
     found = re.findall(rf"(?m)^{name}\| FAIL: (\w+) (is \w+ instead of \w+)$", console)
     return [f"{name}: {_name(instruction)} {text}" for instruction, text in found]
 

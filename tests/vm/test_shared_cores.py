@@ -43,7 +43,7 @@ _RESTART, _STOP = "\x1er", "\x1es"
 def partition(
     name: str, image: str, cores: str, budget: str, period: str, memory: str = "64 MiB", *keys: str
 ) -> str:
-    """Returns the text of a partition."""
+    """Return the text of a partition."""
     lines = (
         "[[partition]]",
         f'name = "{name}"',

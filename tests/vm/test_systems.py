@@ -25,7 +25,7 @@ from bulkhead.system.machine import machine
 def start(
     start_guest: StartGuest, name: str, *forwards: Forward, compiler: str = "gcc"
 ) -> GuestProcess:
-    """Starts a system. Each forward belongs to its own network, in the order of the functions."""
+    """Start a system. Each forward belongs to its own network, in the order of the functions."""
     system, board = read(name)
     image = assemble(system, board, Settings(), compiler).image
 
@@ -56,7 +56,7 @@ def test_demo(start_guest: StartGuest) -> None:
 
 
 def test_last_typed_command_takes_effect(start_guest: StartGuest, tmp_path: Path) -> None:
-    """Types commands also while the partition's other core has not stopped yet."""
+    """Type commands also while the partition's other core has not stopped yet."""
     file = tmp_path / "two.toml"
     file.write_text(
         'board = "qemu-virt"\n[[partition]]\nname = "linux"\ncores = [0, 1]\n'

@@ -29,7 +29,7 @@ _EXACT = 'arguments = "exact=yes"'
 
 
 def partition(name: str, *keys: str) -> str:
-    """Returns the text of a partition that shares its core."""
+    """Return the text of a partition that shares its core."""
     lines = (
         "[[partition]]",
         f'name = "{name}"',
@@ -55,7 +55,7 @@ def _count(start_guest: StartGuest, folder: Path, text: str) -> tuple[GuestProce
 
 
 def _virtual_time(guest: GuestProcess, name: str, starts: int) -> int:
-    """Waits for what a partition prints after so many starts: its virtual time in nanoseconds."""
+    """Wait for what a partition prints after so many starts: its virtual time in nanoseconds."""
     guest.wait_for_match(rf"(?ms)(?:^{name}\| (?:virtual \d+\.|FAIL)$.*?){{{starts}}}", 120)
     assert "FAIL" not in guest.console()
     return int(re.findall(rf"(?m)^{name}\| virtual (\d+)\.$", guest.console())[-1])

@@ -25,7 +25,7 @@ PERIOD_NS = 10_000_000  # of apps/tests/trace.c
 
 
 def machine(*arguments: str, compiler: str = "gcc") -> Machine:
-    """Returns the machine of the test program, whose time is the number of its instructions."""
+    """Return the machine of the test program, whose time is the number of its instructions."""
     return Machine(
         guest_image("trace", compiler),
         boot_arguments=("exit=semihosting", *arguments),
@@ -42,7 +42,7 @@ def test_instructions_of_an_event(start_guest: StartGuest, compiler: str) -> Non
 
 
 def traced(guest: GuestProcess) -> Trace:
-    """Returns a copy of the ring of a program on a bare machine."""
+    """Return a copy of the ring of a program on a bare machine."""
     size = int(guest.qmp().execute("query-memory-size-summary")["base-memory"])
     memory = GuestMemory("", 0x4000_0000, size, 0x4000_0000, 0x4020_0000)
     trace = read_trace(Guest(memory, "trace", physical_memory(guest.qmp())))
@@ -57,14 +57,14 @@ def number_of(trace: Trace, name: str) -> int:
 
 @pytest.fixture
 def story(start_guest: StartGuest, compiler: str) -> Trace:
-    """The whole trace of the program, which has stopped it."""
+    """Return the whole trace of the program, which has stopped it."""
     guest = start_guest(machine("trace=8192", "periods=20", compiler=compiler))
     guest.wait_for("trace: stopped")
     return traced(guest)
 
 
 def near(times: Sequence[int], expected: Sequence[int]) -> bool:
-    """Returns True if each time is within some thousand instructions behind the expected one."""
+    """Return True if each time is within some thousand instructions behind the expected one."""
     return len(times) == len(expected) and all(
         0 <= time - each < 60_000 for time, each in zip(times, expected, strict=True)
     )

@@ -66,7 +66,7 @@ _EXITS_A_PERIOD_MAX = 10
 
 
 def _system(partition: str, cores: list[int], by_weight: bool, budget: str, period: str) -> str:
-    """Returns a system of the partition and a loop. The budget is that of each VCPU."""
+    """Return a system of the partition and a loop. The budget is that of each VCPU."""
     shared = sorted(core for core in set(cores) if core == 0 or cores.count(core) > 1)
     text = 'board = "qemu-virt"\n' + (_CREDIT.format(cores=shared) if by_weight else "")
     own = "" if by_weight else _BUDGETS.format(budget=budget, period=period)
@@ -86,7 +86,7 @@ class Shell:
         self._commands = 0
 
     def run(self, command: str) -> str:
-        """Returns what a command prints."""
+        """Return what a command prints."""
         self._commands += 1
         mark = f"ended-{self._commands}"
         start = len(self.guest.console())
@@ -98,7 +98,7 @@ class Shell:
         )
 
     def counts(self, line: str) -> list[int]:
-        """Returns the numbers of a line of /proc/interrupts, one for each VCPU."""
+        """Return the numbers of a line of /proc/interrupts, one for each VCPU."""
         shown = self.run("cat /proc/interrupts")
         # The terminal may show a part of the line before it shows the line.
         found = re.findall(rf"(?m)^ *{line}: +((?:\d+ +)+)", shown)
@@ -106,13 +106,13 @@ class Shell:
         return [int(each) for each in found[-1].split()]
 
     def messages(self) -> list[int]:
-        """Returns how many interrupts each VCPU got from others: to reschedule, to call a
+        """Return how many interrupts each VCPU got from others: to reschedule, to call a
         function."""
         kinds = zip(self.counts("IPI0"), self.counts("IPI1"), strict=True)
         return [sum(each) for each in kinds]
 
     def interrupt_of(self, device: str) -> str:
-        """Returns Linux' number of a device's interrupt."""
+        """Return Linux' number of a device's interrupt."""
         found = re.search(rf"(?m)^ *(\d+): .* {device}", self.run("cat /proc/interrupts"))
         assert found
         return found[1]
@@ -319,7 +319,7 @@ _VCPUS = 4
 
 
 def _line(text: str, *vcpus: int) -> str:
-    """Returns the line that says that these VCPUs got one interrupt each."""
+    """Return the line that says that these VCPUs got one interrupt each."""
     return f"{text}: " + " ".join(str(vcpus.count(vcpu)) for vcpu in range(_VCPUS))
 
 

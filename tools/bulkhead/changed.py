@@ -88,7 +88,7 @@ class BuildGraph:
         return os.path.relpath(self.folder / path, ROOT)
 
     def _statements(self) -> Iterator[tuple[list[str], list[str]]]:
-        """The statements `build OUTPUT...: RULE INPUT... | IMPLICIT... || ORDER...`."""
+        """Yield the statements `build OUTPUT...: RULE INPUT... | IMPLICIT... || ORDER...`."""
         text = (self.folder / "build.ninja").read_text().replace("$\n", "")
         for line in re.findall(r"^build (.*)$", text, re.MULTILINE):
             words = [
@@ -103,7 +103,7 @@ class BuildGraph:
             yield _paths(outputs), _paths(inputs)
 
     def _dependencies(self) -> Iterator[tuple[list[str], list[str]]]:
-        """The files that the compiler has read for each object."""
+        """Yield the files that the compiler has read for each object."""
         command = ["ninja", "-C", str(self.folder), "-t", "deps"]
         text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
         for block in text.split("\n\n"):

@@ -117,7 +117,7 @@ def mains(vcpus: VcpuSet) -> list[int]:
 
 
 def demand(vcpus: VcpuSet, level: int, time: int) -> int:
-    """What is executed at most in a busy window of Main VCPU `level`."""
+    """Return what is executed at most in a busy window of Main VCPU `level`."""
     total = vcpus[level].budget
     for index, vcpu in enumerate(vcpus):
         if vcpu.kind == "i":
@@ -153,7 +153,7 @@ def check_responses(vcpus: VcpuSet, answer: Answer) -> None:
 
 
 def is_within_bound(vcpus: VcpuSet) -> bool:
-    """The paper's bound, in arithmetic that is precise enough for any set here."""
+    """Return the paper's bound, in arithmetic that is precise enough for any set here."""
     total = Fraction(0)
     for vcpu in vcpus:
         share = vcpu.utilization
@@ -186,7 +186,7 @@ def test_quick_test_is_the_paper_s_bound_and_implies_the_exact_one(scale: int) -
 
 
 def prosa_response(vcpus: VcpuSet, level: int) -> int:
-    """The response that response-time-analysis finds, NEVER if none is within the period."""
+    """Return the response that response-time-analysis finds, NEVER if none is within the period."""
     order = sorted(range(len(vcpus)), key=lambda index: rank(vcpus, index), reverse=True)
     tasks = [
         model.Task(
@@ -243,7 +243,7 @@ def import_simso() -> tuple[Any, Any]:
 
 
 def simulated_responses(vcpus: VcpuSet) -> list[int]:
-    """The responses of the first jobs when all begin at once, the critical instant.
+    """Return the responses of the first jobs when all begin at once, the critical instant.
 
     The scheduler of simso takes the first of jobs of equal periods, whose order may be another: so
     the periods in a set differ.

@@ -232,7 +232,7 @@ MUTATIONS = [
 
 
 def mutated(mutation: Mutation) -> str:
-    """The text of the file with this fault."""
+    """Return the text of the file with this fault."""
     text = (SOURCES / mutation.file).read_text()
     count = text.count(mutation.old)
     assert count == 1, f"{mutation.name}: {mutation.file} has its text {count} times; adapt it"
@@ -247,7 +247,7 @@ def compile_object(source: Path, folder: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def objects(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """The objects of schedule/ and of its tests, by the name of their source."""
+    """Return the objects of schedule/ and of its tests, by the name of their source."""
     folder = tmp_path_factory.mktemp("objects")
     names = {*(f"test_{program}" for program in PROGRAMS), "core", "tokens"}
     sources = [*SOURCES.glob("*.c"), *(TESTS / f"{name}.c" for name in names)]

@@ -31,7 +31,7 @@ PLATFORM = re.compile(r"virtio_platform_\w+|mem(cpy|set|cmp)|__aeabi_\w*(mem|ldi
 
 
 def symbols(program: Path) -> Iterator[tuple[str, bool]]:
-    """Returns the names in an object file, and whether the file defines them."""
+    """Return the names in an object file, and whether the file defines them."""
     with program.open("rb") as stream:
         table = ELFFile(stream).get_section_by_name(".symtab")
         assert isinstance(table, SymbolTableSection)

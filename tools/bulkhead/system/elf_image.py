@@ -63,7 +63,7 @@ class Executable:
         return self.segments[-1].end
 
     def content(self) -> bytes:
-        """The bytes to load at `start`; zeros follow up to `end`.
+        """Return the bytes to load at `start`; zeros follow up to `end`.
 
         The result includes the gaps between segments. Call this only for an executable that was
         checked to fit into its partition.

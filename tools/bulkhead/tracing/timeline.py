@@ -197,7 +197,7 @@ class _Maker:
             self._open[kind, subject] = after
 
     def _add_vcpu_time(self, thread: int, start_ns: int, end_ns: int) -> None:
-        """A VCPU runs while one of its threads runs."""
+        """Let the VCPU of a thread run while the thread runs."""
         vcpu = self._members.get(thread, 0)
         if vcpu and start_ns < end_ns:
             self._lane("vcpu", vcpu).spans.append(Span(start_ns, end_ns, State.RUNNING))

@@ -36,7 +36,7 @@ def passed_on(vcpus: Sequence[Vcpu]) -> str:
 
 
 def plain(vcpus: Sequence[Vcpu]) -> str:
-    """The set as the filter writes it: nanoseconds, all threads, and * as the last of them."""
+    """Return the set as the filter writes it: nanoseconds, all threads, and * at the end."""
     entries = []
     for each in vcpus:
         threads = sorted(each.threads, key=lambda thread: thread == "*")
