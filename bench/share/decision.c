@@ -2,8 +2,8 @@
 #include "decision.h"
 
 #include "kernel/print.h"
-#include "shared/credit.h"
-#include "shared/reservation.h"
+#include "scheduler/credit.h"
+#include "scheduler/reservation.h"
 #include <arch/cpu.h>
 
 #define CAPACITY  18u

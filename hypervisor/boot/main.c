@@ -8,17 +8,17 @@
 #include "console/terminal.h"
 #include "entry/processor.h"
 #include "gic/gic_registers.h"
+#include "gic/listed.h"
 #include "gic/redistributor.h"
 #include "gic/setup.h"
-#include "hypervisor/listed.h"
-#include "hypervisor/neighbours.h"
+#include "hypervisor/description.h"
 #include "hypervisor/registers.h"
-#include "hypervisor/safe_core.h"
-#include "hypervisor/sharing.h"
 #include "manager/manager.h"
 #include "memory/stage2.h"
 #include "pci/config_space.h"
+#include "scheduler/scheduler.h"
 #include "smmu/smmu.h"
+#include "vcpu/same_core.h"
 #include <arch/device_access.h>
 #include <string.h>
 
@@ -73,7 +73,7 @@ static void map_resident(uint64_t *root, const struct processor *processor, cons
 static void map_roots(uint64_t *root, const struct description *system)
 {
     for (uint32_t i = 0; i < system->partition_count; i++) {
-        if (!safe_core_is_of(&system->partitions[i])) {
+        if (!description_has_listed_interrupts(&system->partitions[i])) {
             boot_map(root, processors_roots + i * PAGE_BYTES, PAGE_BYTES, MONITOR_DATA);
         }
     }
@@ -159,10 +159,10 @@ static void map_sharers(uint64_t *root, const struct processor *processor, const
 {
     const struct partition *last = NULL;
 
-    if (!neighbours_share_core_of(vcpu)) {
+    if (!vcpu_shares_core(vcpu)) {
         return;
     }
-    boot_map(root, (uint64_t)(uintptr_t)processor->shared, PAGE_BYTES + SHARING_TRACE_BYTES,
+    boot_map(root, (uint64_t)(uintptr_t)processor->shared, PAGE_BYTES + SCHEDULER_TRACE_BYTES,
              MONITOR_DATA);
     boot_map(root, vcpu->partition->times, PAGE_BYTES, MONITOR_DATA);
     /* Those of one partition follow each other in the list. */
@@ -198,7 +198,7 @@ static void make_stage2(const struct partition *partition)
 static void give_events(struct partition *partition)
 {
     const struct description *system = partition->system;
-    uint32_t safe = safe_core_partition(system);
+    uint32_t safe = description_first_listed(system);
 
     if (smmu_confined(partition->described) == 0 && partition->index != safe) {
         return;
@@ -319,7 +319,7 @@ static void make_processor(const struct description *system, uint32_t index)
     if (first == NULL) {
         return;
     }
-    sharing_boot(processor);
+    scheduler_boot(processor);
     for (struct vcpu *vcpu = first; vcpu != NULL; vcpu = vcpu->next) {
         make_monitor(processor, vcpu);
     }

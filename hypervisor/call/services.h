@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Services of the hypervisor itself, beside PSCI. hypervisor/shared/ has these functions for
- * systems with shared cores, and hypervisor/dedicated/, where no call is supported, for all others.
+ * Services of the hypervisor itself, beside PSCI: stolen_time/calls.c. Images without shared cores
+ * have stolen_time/absent.c, where no call is supported.
  */
 #ifndef CALL_SERVICES_H
 #define CALL_SERVICES_H

@@ -7,7 +7,7 @@
  *
  * A guest may see its end as a PCI function, too (channel/function.h).
  *
- * hypervisor/unconnected/ has the same functions, without effect, for systems without channels.
+ * Images without channels have absent.c and boot_absent.c, whose functions have no effect.
  */
 #ifndef CHANNEL_CHANNEL_H
 #define CHANNEL_CHANNEL_H

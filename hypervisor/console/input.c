@@ -4,7 +4,7 @@
 #include "console/terminal.h"
 #include "console/uart.h"
 #include "gic/setup.h"
-#include "hypervisor/safe_core.h"
+#include "hypervisor/description.h"
 
 #define SWITCH  0x1d /* Ctrl-] */
 #define COMMAND 0x1e /* Ctrl-^ */
@@ -17,9 +17,10 @@ static bool commanded __attribute__((section(".bss.monitor_shared"))); /* the la
 
 static void route(const struct description *system, uint32_t partition)
 {
-    uint32_t safe = safe_core_partition(system);
+    uint32_t safe = description_first_listed(system);
 
-    if (safe == DESCRIPTION_NO_PARTITION || safe_core_is_of(&system->partitions[partition])) {
+    if (safe == DESCRIPTION_NO_PARTITION ||
+        description_has_listed_interrupts(&system->partitions[partition])) {
         safe = partition;
     }
     gic_route(system, system->board.uart_interrupt,

@@ -7,7 +7,6 @@
 #include "description/check.h"
 
 #include "description/limits.h"
-#include "hypervisor/listed.h"
 #include <stddef.h>
 
 #define AFFINITY_MASK  UINT64_C(0xff00ffffff)
@@ -38,13 +37,6 @@ struct check {
     uint32_t range_count;
     struct range ranges[RANGES_MAX]; /* no two overlap */
 };
-
-/* VCPUs that share a core have listed interrupts. An image without these has nothing that such
- * VCPUs need, and refuses them (sharing_boot()). */
-static bool cores_may_be_shared(void)
-{
-    return listed_is_supported();
-}
 
 /* Not inlined, because the checks are many. */
 __attribute__((noinline)) static void report(const struct check *check, const char *text,
@@ -149,7 +141,7 @@ static bool add_further_redistributors(struct check *check,
     const struct description *description = check->description;
     uint32_t count = description->core_count;
 
-    return !cores_may_be_shared() || partition->vcpu_count <= count ||
+    return partition->vcpu_count <= count ||
            add_range(check,
                      description->cores[count - 1].redistributor + DEVICE_REDISTRIBUTOR_BYTES,
                      (partition->vcpu_count - count) * DEVICE_REDISTRIBUTOR_BYTES);
@@ -388,22 +380,9 @@ static bool check_core_of_vcpu(struct check *check, const struct description_vcp
     }
     check->cores |= UINT32_C(1) << vcpu->core;
     check->shared_cores |= vcpu->shared << vcpu->core;
-    if (!cores_may_be_shared()) {
-        return true;
-    }
     check->core_vcpus[vcpu->core]++;
     return expect(check, check->core_vcpus[vcpu->core] <= DESCRIPTION_CORE_VCPUS_MAX,
                   "too many VCPUs on core", vcpu->core);
-}
-
-/* Checks that a VCPU has no times if it has its core alone. */
-static bool check_no_times(struct check *check, const struct description_vcpu *vcpu)
-{
-    uint64_t any = check->description->cores[vcpu->core].quantum | vcpu->budget | vcpu->period |
-                   vcpu->weight | vcpu->io;
-
-    return expect(check, vcpu->shared != 0 || any == 0, "times of a VCPU that does not share core",
-                  vcpu->core);
 }
 
 /* Checks that a VCPU has what the scheduler of its core needs, and nothing else. */
@@ -436,9 +415,7 @@ static bool check_vcpus(struct check *check, const struct description_partition 
     for (uint32_t i = 0; i < partition->vcpu_count; i++) {
         const struct description_vcpu *vcpu = &partition->vcpus[i];
 
-        if (!check_core_of_vcpu(check, vcpu) ||
-            !(cores_may_be_shared() ? check_times(check, partition, vcpu)
-                                    : check_no_times(check, vcpu))) {
+        if (!check_core_of_vcpu(check, vcpu) || !check_times(check, partition, vcpu)) {
             return false;
         }
     }
@@ -457,9 +434,8 @@ static bool check_partition(struct check *check, uint32_t index)
            add_further_redistributors(check, partition) && add_partition(check, partition) &&
            add_optional(check, partition->console,
                         partition->console != 0 ? DESCRIPTION_PAGE_BYTES : 0) &&
-           (!cores_may_be_shared() ||
-            add_optional(check, partition->times,
-                         partition->times != 0 ? DESCRIPTION_PAGE_BYTES : 0)) &&
+           add_optional(check, partition->times,
+                        partition->times != 0 ? DESCRIPTION_PAGE_BYTES : 0) &&
            check_images(check, partition) && check_pci(check, partition) &&
            check_interrupts(check, partition) && check_input(check, partition) &&
            check_choices(check, partition);
@@ -502,9 +478,8 @@ static bool check_core(struct check *check, uint32_t index)
            expect(check, core->redistributor != 0 && core->redistributor % DEVICE_FRAME_BYTES == 0,
                   "Redistributor not aligned to 64 KiB: core", index) &&
            expect(check,
-                  core->quantum == 0 || !cores_may_be_shared() ||
-                      (core->quantum >= DESCRIPTION_QUANTUM_MIN &&
-                       core->quantum <= DESCRIPTION_QUANTUM_MAX),
+                  core->quantum == 0 || (core->quantum >= DESCRIPTION_QUANTUM_MIN &&
+                                         core->quantum <= DESCRIPTION_QUANTUM_MAX),
                   "quantum out of range: core", index);
 }
 
@@ -586,7 +561,7 @@ bool description_check(const struct description *description, uint64_t room,
     check.inputs = 0;
     check.cores = 0;
     check.shared_cores = 0;
-    for (uint32_t i = 0; i < DESCRIPTION_CORES_MAX && cores_may_be_shared(); i++) {
+    for (uint32_t i = 0; i < DESCRIPTION_CORES_MAX; i++) {
         check.core_vcpus[i] = 0;
     }
     return check_header(&check, room) && check_board(&check) && check_partitions(&check);

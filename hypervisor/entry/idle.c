@@ -2,11 +2,11 @@
 #include "entry/idle.h"
 
 #include "entry/watch.h"
+#include "gic/listed.h"
 #include "gic/setup.h"
-#include "hypervisor/listed.h"
-#include "hypervisor/sharing.h"
 #include "partition/fault.h"
 #include "partition/life.h"
+#include "scheduler/scheduler.h"
 #include "vcpu/power.h"
 
 /* The guest does not continue. The processor's part of the GIC is reset: interrupts of the guest
@@ -15,7 +15,7 @@
 static void leave(struct vcpu *vcpu)
 {
     gic_reset_core(vcpu);
-    sharing_reset(vcpu);
+    scheduler_reset(vcpu);
     life_leave(vcpu);
 }
 
@@ -28,12 +28,12 @@ static _Noreturn void take_steps(struct vcpu *vcpu, enum life_step next)
     while (next != LIFE_EXECUTE) {
         if (next == LIFE_SLEEP) {
             watch_begin_wait(processor);
-            sharing_wait(vcpu);
+            scheduler_wait(vcpu);
             watch_end_wait(processor);
         }
         watch_look(processor);
-        sharing_handle_interrupts(vcpu);
-        sharing_continue(vcpu);
+        scheduler_handle_interrupts(vcpu);
+        scheduler_continue(vcpu);
         listed_revise(vcpu);
         (void)fault_of_device(0);
         next = life_continue(vcpu);

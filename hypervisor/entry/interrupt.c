@@ -4,14 +4,14 @@
 #include "console/input.h"
 #include "console/terminal.h"
 #include "entry/processor.h"
+#include "gic/listed.h"
 #include "gic/setup.h"
 #include "gic/sgi.h"
-#include "hypervisor/listed.h"
-#include "hypervisor/sharing.h"
 #include "manager/manager.h"
 #include "partition/fault.h"
 #include "partition/life.h"
 #include "partition/recall.h"
+#include "scheduler/scheduler.h"
 
 /* Takes what was typed for the partition of a boot VCPU. */
 static void take_input(struct vcpu *vcpu)
@@ -93,12 +93,12 @@ static void handle(struct vcpu *vcpu, uint32_t number)
         listed_underflow(vcpu);
         break;
     case GIC_OWN_TIMER:
-        sharing_timer(vcpu);
+        scheduler_timer(vcpu);
         break;
     case GIC_OWN_SGI:
         take_messages(processor_this());
         manager_take_orders(processor_this()->vcpus);
-        sharing_message(vcpu);
+        scheduler_message(vcpu);
         break;
     default:
         handle_device(processor_this(), number);
@@ -120,7 +120,7 @@ void interrupt_list(struct vcpu *vcpu)
 {
     uint32_t number = vcpu->list.number;
 
-    if (!listed_resolve(vcpu) && !sharing_take(vcpu, number)) {
+    if (!listed_resolve(vcpu) && !scheduler_take(vcpu, number)) {
         handle(vcpu, number);
         gic_end_dropped(number);
     }

@@ -6,8 +6,8 @@
 #include "entry/processor.h"
 #include "gic/setup.h"
 #include "hypervisor/registers.h"
-#include "hypervisor/sharing.h"
 #include "memory/tables.h"
+#include "scheduler/scheduler.h"
 #include "vcpu/guest_state.h"
 
 void monitor_halt(void)
@@ -22,7 +22,7 @@ void monitor_main(struct processor *processor)
     struct vcpu *vcpu = processor->vcpu;
     const char *failure = gic_start_core(vcpu);
 
-    sharing_start(processor);
+    scheduler_start(processor);
     guest_state_init(vcpu);
     if (failure == NULL &&
         vcpu->partition->described->maintenance == DESCRIPTION_MAINTENANCE_LOCAL &&

@@ -20,7 +20,7 @@ struct processor {
     uint64_t resident;  /* root of the resident tables, which are used while the guest runs */
     struct vcpu *vcpu;  /* that executes on it; tables and stack are its monitor's */
     struct vcpu *vcpus; /* all that execute on it, in turn: a list by `next` */
-    struct shared_core *shared; /* shared/: NULL: one VCPU has it alone */
+    struct shared_core *shared; /* scheduler/: NULL: one VCPU has it alone */
     uint32_t index;             /* in the description */
     uint32_t overdue; /* watch.c: the hypervisor's SPIs that were pending at the last look */
     /* ESR_EL2 and FAR_EL2 of this monitor's last access that a device did not answer. 0: none since

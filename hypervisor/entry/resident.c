@@ -6,10 +6,10 @@
  */
 #include "entry/processor.h"
 #include "entry/syndrome.h"
+#include "gic/listed.h"
 #include "gic/sgi.h"
-#include "hypervisor/listed.h"
-#include "hypervisor/neighbours.h"
 #include "hypervisor/registers.h"
+#include "vcpu/same_core.h"
 
 /* Carries out trapped maintenance on this core. More may be invalidated than was asked for: by TLBI
  * all that stage 1 has in the TLB for the guest's VMID. */
@@ -29,7 +29,7 @@ bool monitor_answer(struct registers *registers, unsigned kind)
     uint64_t syndrome, value;
     unsigned name;
 
-    if (listed_is_supported() && kind == VECTOR_IRQ) {
+    if (kind == VECTOR_IRQ) {
         return listed_take(vcpu);
     }
     syndrome = register_read(esr_el2);
@@ -38,7 +38,7 @@ bool monitor_answer(struct registers *registers, unsigned kind)
     }
     name = (unsigned)syndrome & REGISTER_NAME_MASK;
     value = register_value(registers, (unsigned)REGISTER_TARGET(syndrome));
-    if (name == REGISTER_SGI1R && !neighbours_share_cores_of(vcpu->partition)) {
+    if (name == REGISTER_SGI1R && !partition_shares_cores(vcpu->partition)) {
         vcpu->report.exits[EXIT_SGI]++;
         vcpu->report.refused += sgi_send(vcpu->partition, vcpu->number, value) == ACCESS_REFUSED;
     } else if (name == REGISTER_IC_IALLUIS || REGISTER_IS_TLBI(name)) {

@@ -9,18 +9,19 @@
 #include "entry/watch.h"
 #include "gic/distributor.h"
 #include "gic/gic_registers.h"
+#include "gic/listed.h"
 #include "gic/redistributor.h"
-#include "hypervisor/listed.h"
-#include "hypervisor/neighbours.h"
 #include "hypervisor/registers.h"
-#include "hypervisor/sharing.h"
 #include "memory/tables.h"
 #include "partition/fault.h"
 #include "partition/recall.h"
 #include "pci/config_space.h"
+#include "scheduler/scheduler.h"
 #include "vcpu/features.h"
 #include "vcpu/guest_state.h"
 #include "vcpu/power.h"
+#include "vcpu/same_core.h"
+#include "world_switch/lazy_registers.h"
 
 static void set_value(struct registers *registers, unsigned number, uint64_t value)
 {
@@ -146,7 +147,7 @@ static enum access_result system_register(struct vcpu *vcpu, struct registers *r
         return ACCESS_REFUSED; /* it would affect caches that all processors share */
     case REGISTER_SGI1R:
         vcpu->report.exits[EXIT_SGI]++;
-        return sharing_send(vcpu, register_value(registers, (unsigned)REGISTER_TARGET(syndrome)));
+        return scheduler_send(vcpu, register_value(registers, (unsigned)REGISTER_TARGET(syndrome)));
     case REGISTER_DIR:
         vcpu->report.exits[EXIT_REGISTER]++;
         listed_deactivate(vcpu, register_value(registers, (unsigned)REGISTER_TARGET(syndrome)));
@@ -213,7 +214,7 @@ static void synchronous(struct vcpu *vcpu, struct registers *registers)
         result = data_abort(vcpu, registers, syndrome, address);
         break;
     case CLASS_REGISTER:
-        if (sharing_give_register(vcpu, (unsigned)syndrome & REGISTER_NAME_MASK)) {
+        if (lazy_registers_load_trapped(vcpu, (unsigned)syndrome & REGISTER_NAME_MASK)) {
             return;
         }
         result = system_register(vcpu, registers, syndrome);
@@ -226,19 +227,19 @@ static void synchronous(struct vcpu *vcpu, struct registers *registers)
         power_call(vcpu, registers);
         return;
     case CLASS_WAIT:
-        if (!neighbours_are_supported()) {
+        if (!vcpu_shares_core(vcpu)) {
             result = trapped_instruction(vcpu, syndrome);
             break;
         }
         registers->pc += INSTRUCTION_BYTES;
         vcpu->report.exits[EXIT_WAIT]++;
         if (!SYNDROME_WAIT_HAS_LIMIT(syndrome)) {
-            sharing_wait(vcpu);
+            scheduler_wait(vcpu);
         }
         return;
     case CLASS_VECTORS:
-        if (neighbours_share_core_of(vcpu)) {
-            sharing_give_vectors(vcpu);
+        if (vcpu_shares_core(vcpu)) {
+            lazy_registers_load_vectors(vcpu);
             return;
         }
         result = trapped_instruction(vcpu, syndrome);
@@ -279,7 +280,7 @@ void monitor_trap(struct registers *registers, unsigned kind)
     }
     watch_look(processor);
     (void)fault_of_device(registers->pc);
-    sharing_continue(vcpu);
+    scheduler_continue(vcpu);
     listed_revise(vcpu);
     if (!power_may_execute(vcpu)) {
         idle(processor);

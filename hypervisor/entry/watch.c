@@ -2,8 +2,8 @@
 #include "entry/watch.h"
 
 #include "gic/setup.h"
-#include "hypervisor/neighbours.h"
 #include "smmu/smmu.h"
+#include "vcpu/same_core.h"
 
 enum overdue { OVERDUE_UART = 1, OVERDUE_SMMU = 2 };
 
@@ -43,7 +43,7 @@ void watch_look(struct processor *processor)
     const struct description_board *board = &processor->vcpu->partition->system->board;
     uint64_t now;
 
-    if (neighbours_share_processor(processor->shared)) {
+    if (processor->shared != NULL) {
         return; /* there is a core that can't be shut: this one */
     }
     now = register_read(cntpct_el0);
@@ -57,7 +57,7 @@ void watch_look(struct processor *processor)
 
 void watch_begin_wait(const struct processor *processor)
 {
-    if (!neighbours_share_processor(processor->shared)) {
+    if (processor->shared == NULL) {
         register_write(cnthp_cval_el2, register_read(cntpct_el0) + register_read(cntfrq_el0));
         register_write(cnthp_ctl_el2, 1);
     }
@@ -65,7 +65,7 @@ void watch_begin_wait(const struct processor *processor)
 
 void watch_end_wait(const struct processor *processor)
 {
-    if (!neighbours_share_processor(processor->shared)) {
+    if (processor->shared == NULL) {
         register_write(cnthp_ctl_el2, 0);
         instruction_barrier(); /* the timer's line is low before an interrupt is acknowledged */
     }

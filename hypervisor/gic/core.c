@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "gic/gic_registers.h"
 #include "gic/internal.h"
+#include "gic/listed.h"
 #include "gic/system_registers.h"
-#include "hypervisor/listed.h"
-#include "hypervisor/neighbours.h"
+#include "vcpu/same_core.h"
 
 void gic_reset_core(struct vcpu *vcpu)
 {
@@ -11,7 +11,7 @@ void gic_reset_core(struct vcpu *vcpu)
     const struct gic_frame frame = gic_private(partition_core(partition, vcpu->number));
 
     (void)gic_silence_interrupts(&frame, 0, PRIVATE_GUEST, PRIORITY_USUAL);
-    neighbours_note_change(vcpu);
+    listed_note_settings_change(vcpu);
     gic_registers_reset();
     if (listed_has(partition)) {
         listed_reset(vcpu);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "gic/distributor.h"
 
+#include "distributor/distributor.h"
 #include "gic/affinity.h"
 #include "gic/gic_registers.h"
 #include "gic/interrupts.h"
-#include "hypervisor/distributing.h"
-#include "hypervisor/listed.h"
+#include "gic/listed.h"
 #include <arch/device_access.h>
 
 #define TYPER_HIDDEN                                                                     \
@@ -70,7 +70,7 @@ static enum access_result access_route(struct vcpu *accessing, struct access *ac
         return result;
     }
     /* gic_reset_partition() has routed it to a VCPU. */
-    route = distributing_home(partition, interrupt);
+    route = distributor_home_vcpu(partition, interrupt);
     if (!access->write) {
         access->value = (route & field) >> shift;
         return ACCESS_DONE;
@@ -80,10 +80,10 @@ static enum access_result access_route(struct vcpu *accessing, struct access *ac
     if (vcpu == AFFINITY_NO_VCPU) {
         return ACCESS_REFUSED;
     }
-    distributing_begin_route(partition, interrupt, vcpu);
+    distributor_begin_route(partition, interrupt, vcpu);
     device_write64(address, partition_core(partition, vcpu)->affinity);
-    distributing_end_route(partition);
-    distributing_follow(accessing, interrupt);
+    distributor_end_route(partition);
+    distributor_follow_route(accessing, interrupt);
     return ACCESS_DONE;
 }
 

@@ -2,7 +2,7 @@
 #include "gic/interrupts.h"
 
 #include "gic/gic_registers.h"
-#include "hypervisor/listed.h"
+#include "gic/listed.h"
 #include <arch/device_access.h>
 
 #define BIT_REGISTERS_BYTES 0x80u /* 1024 interrupts, one bit each */

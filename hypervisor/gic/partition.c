@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The part of the set-up that monitors use: resets of interrupts, and routes of SPIs. */
+#include "distributor/distributor.h"
 #include "gic/gic_registers.h"
 #include "gic/internal.h"
-#include "hypervisor/distributing.h"
-#include "hypervisor/listed.h"
+#include "gic/listed.h"
 #include <arch/device_access.h>
 
 /* A GIC that takes this many polls, some 10 ms, is stuck. */
@@ -54,10 +54,10 @@ bool gic_silence_interrupts(const struct gic_frame *frame, uint32_t word, uint32
 
 static void route_to_first(struct partition *partition, uintptr_t registers, uint32_t interrupt)
 {
-    distributing_begin_route(partition, interrupt, 0);
+    distributor_begin_route(partition, interrupt, 0);
     device_write64(registers + GICD_IROUTER + UINT64_C(8) * interrupt,
                    partition_core(partition, 0)->affinity);
-    distributing_end_route(partition);
+    distributor_end_route(partition);
 }
 
 void gic_reset_partition(struct partition *partition)

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "gic/redistributor.h"
+#include "gic/remote_access.h"
 
 #include "gic/gic_registers.h"
 #include "gic/interrupts.h"
-#include "hypervisor/listed.h"
-#include "hypervisor/neighbours.h"
-#include "hypervisor/sharing.h"
+#include "gic/listed.h"
+#include "scheduler/scheduler.h"
+#include "vcpu/same_core.h"
 #include <arch/device_access.h>
 
 /* The Redistributor of a VCPU. */
@@ -74,7 +75,7 @@ static enum access_result access_private(struct vcpu *accessing, uint32_t number
         .listed_by = listed_has(accessing->partition) ? UINT32_C(1) << number : 0,
     };
 
-    neighbours_note_change(accessing);
+    listed_note_settings_change(accessing);
     return interrupts_access(&interrupts, access);
 }
 
@@ -91,8 +92,8 @@ static enum access_result access_place(const struct place *place, struct access 
         return access_frame(place, access);
     }
     access->offset -= GIC_FRAME_BYTES;
-    if (neighbours_share_cores_of(accessing->partition) && accessing->number != place->vcpu) {
-        return sharing_access_other(accessing, place->vcpu, access);
+    if (partition_shares_cores(accessing->partition) && accessing->number != place->vcpu) {
+        return remote_access_vcpu(accessing, place->vcpu, access);
     }
     return access_private(accessing, place->vcpu, access);
 }
@@ -105,12 +106,13 @@ enum access_result redistributor_access(struct vcpu *accessing, uint64_t address
     uint32_t count = partition->described->vcpu_count;
 
     for (uint32_t vcpu = 0; vcpu < count; vcpu++) {
-        uint64_t start = neighbours_frames(system, vcpu), end = start + REDISTRIBUTOR_BYTES;
+        uint64_t start = redistributor_guest_address(system, vcpu),
+                 end = start + REDISTRIBUTOR_BYTES;
         const struct place place = {
             .accessing = accessing,
             .core = partition_core(partition, vcpu),
             .vcpu = vcpu,
-            .last = vcpu + 1 == count || neighbours_frames(system, vcpu + 1) != end,
+            .last = vcpu + 1 == count || redistributor_guest_address(system, vcpu + 1) != end,
         };
 
         if (address - start < REDISTRIBUTOR_BYTES) {

@@ -13,6 +13,15 @@
 /* RD frame and SGI frame. */
 #define REDISTRIBUTOR_BYTES UINT64_C(0x20000)
 
+/* Returns the guest address of the frames of a partition's VCPU: that of the machine's core of this
+ * number. If the partition has more VCPUs than the machine has cores, the others follow. */
+static inline uint64_t redistributor_guest_address(const struct description *system, uint32_t vcpu)
+{
+    uint32_t last = system->core_count - 1, known = vcpu < last ? vcpu : last;
+
+    return system->cores[known].redistributor + (vcpu - known) * REDISTRIBUTOR_BYTES;
+}
+
 /* Handles an access of a VCPU's guest to guest address `address`, and sets access->offset to the
  * offset in the frame. Returns ACCESS_FORBIDDEN if no frame is there. Any VCPU of the partition,
  * several at the same time. */

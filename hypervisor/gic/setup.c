@@ -2,7 +2,7 @@
 /* The boot's part of the set-up: groups, triggers, the Distributor as a whole, Redistributors. */
 #include "gic/gic_registers.h"
 #include "gic/internal.h"
-#include "hypervisor/listed.h"
+#include "gic/listed.h"
 #include <arch/device_access.h>
 
 static const char does_not_settle[] = "the GIC's Distributor does not settle";

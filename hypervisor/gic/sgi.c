@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "gic/sgi.h"
 
+#include "gic/listed.h"
 #include "gic/setup.h"
 #include "gic/system_registers.h"
-#include "hypervisor/listed.h"
-#include "hypervisor/neighbours.h"
+#include "vcpu/same_core.h"
 #include <arch/device_access.h>
 
 /* IHI 0069, ICC_SGI1R_EL1 and ICC_SGI0R_EL1. */
@@ -77,7 +77,7 @@ void gic_call_core(const struct partition *partition, const struct description_c
 
 void gic_send(struct partition *partition, uint32_t vcpu)
 {
-    if (neighbours_share_cores_of(partition)) {
+    if (partition_shares_cores(partition)) {
         (void)__atomic_fetch_or(&partition->mail[vcpu], MAIL_MESSAGE, __ATOMIC_RELEASE);
     }
     gic_call_core(partition, partition_core(partition, vcpu));

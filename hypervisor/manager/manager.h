@@ -6,7 +6,7 @@
  * answers in its own partition's page, which the manager's monitors map read-only. Neither waits
  * for the other.
  *
- * hypervisor/unmanaged/ has the same functions, without effect, for systems without a manager.
+ * Images without a manager have absent.c and boot_absent.c, whose functions have no effect.
  */
 #ifndef MANAGER_MANAGER_H
 #define MANAGER_MANAGER_H

@@ -5,7 +5,7 @@
 #include "console/uart.h"
 #include "entry/processor.h"
 #include "gic/setup.h"
-#include "hypervisor/safe_core.h"
+#include "hypervisor/description.h"
 #include "partition/life.h"
 #include "partition/recall.h"
 #include "smmu/registers.h"
@@ -80,7 +80,7 @@ static void leave_event(const struct vcpu *vcpu, const struct smmu_event *event)
     struct refused *place = &refused[event->partition];
     uint32_t before = REFUSED_NONE;
 
-    if (safe_core_partition(system) == DESCRIPTION_NO_PARTITION) {
+    if (description_first_listed(system) == DESCRIPTION_NO_PARTITION) {
         gic_route(system, system->board.smmu_interrupt,
                   description_boot_core(&system->partitions[event->partition]));
     }

@@ -7,13 +7,13 @@
 #include "entry/processor.h"
 #include "gic/setup.h"
 #include "gic/sgi.h"
-#include "hypervisor/neighbours.h"
 #include "hypervisor/registers.h"
 #include "partition/fault.h"
 #include "partition/load.h"
 #include "partition/recall.h"
 #include "pci/config_space.h"
 #include "smmu/smmu.h"
+#include "vcpu/same_core.h"
 
 static struct vcpu_power *power_of(const struct vcpu *vcpu)
 {
@@ -50,7 +50,7 @@ void life_request(struct vcpu *vcpu, enum partition_request request)
         /* A VCPU that shares this processor may be another than the one that executes, or may have
          * blocked as the last one. */
         if (i != vcpu->number || vcpu != processor_this()->vcpu ||
-            neighbours_share_cores_of(partition)) {
+            partition_shares_cores(partition)) {
             gic_send(partition, i);
         }
     }
@@ -304,7 +304,7 @@ static enum life_step handle_request(struct vcpu *vcpu)
     if (missing == vcpu->partition->described->vcpu_count) {
         return complete_request(vcpu);
     }
-    if (neighbours_share_cores_of(
+    if (partition_shares_cores(
             vcpu->partition)) { /* they always answer, and some may need this core */
         return LIFE_SLEEP;
     }

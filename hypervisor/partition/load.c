@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "partition/load.h"
-#include "hypervisor/neighbours.h"
 #include "hypervisor/registers.h"
 #include "manager/manager.h"
+#include "vcpu/same_core.h"
 
 #include <string.h>
 
@@ -37,7 +37,7 @@ struct part {
 static struct part next_part(const struct partition *partition, struct load_progress *progress,
                              uint64_t bytes)
 {
-    uint64_t most = neighbours_share_cores_of(partition) ? SHARED_STEP_BYTES : STEP_BYTES;
+    uint64_t most = partition_shares_cores(partition) ? SHARED_STEP_BYTES : STEP_BYTES;
     uint64_t left = bytes - progress->done;
     struct part part = {progress->done, left < most ? left : most};
 

@@ -2,11 +2,11 @@
 #include "partition/recall.h"
 
 #include "entry/interrupt.h"
+#include "gic/listed.h"
 #include "gic/setup.h"
 #include "gic/sgi.h"
-#include "hypervisor/listed.h"
+#include "hypervisor/description.h"
 #include "hypervisor/registers.h"
-#include "hypervisor/safe_core.h"
 #include "memory/withdraw.h"
 
 /* Interrupts of the hypervisor: SGI, terminal, SMMU, timer. */
@@ -36,7 +36,8 @@ static void withdraw(const struct vcpu *vcpu, uint32_t partition)
 {
     uint64_t own = register_read(vttbr_el2);
 
-    if (listed_shares_group1(vcpu->partition) || safe_core_is_of(partition_at(vcpu, partition))) {
+    if (listed_shares_group1(vcpu->partition) ||
+        description_has_listed_interrupts(partition_at(vcpu, partition))) {
         return;
     }
     __atomic_thread_fence(__ATOMIC_SEQ_CST); /* after what give_back_unless_called() looks at */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "vcpu/guest_state.h"
-#include "hypervisor/listed.h"
-#include "hypervisor/neighbours.h"
+#include "gic/listed.h"
 #include "hypervisor/registers.h"
 #include "vcpu/clear.h"
 #include "vcpu/controls.h"
 #include "vcpu/features.h"
+#include "vcpu/same_core.h"
 #include "vcpu/undefined.h"
 
 #define CNTHCTL_EL1PCTEN 0x1u /* the guest may read the physical counter */
@@ -94,7 +94,7 @@ void guest_state_init(const struct vcpu *vcpu)
     if (listed_has(vcpu->partition)) {
         register_write(hcr_el2, register_read(hcr_el2) | HCR_IMO);
     }
-    if (neighbours_share_core_of(vcpu)) {
+    if (vcpu_shares_core(vcpu)) {
         register_write(hcr_el2, register_read(hcr_el2) | HCR_TWI);
     }
     register_write(vtcr_el2, VTCR_BASE | physical << VTCR_PS_SHIFT);

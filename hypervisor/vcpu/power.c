@@ -4,11 +4,11 @@
 #include "call/call.h"
 #include "entry/interrupt.h"
 #include "entry/processor.h"
+#include "gic/listed.h"
 #include "gic/setup.h"
 #include "gic/sgi.h"
-#include "hypervisor/listed.h"
-#include "hypervisor/sharing.h"
 #include "partition/life.h"
+#include "scheduler/scheduler.h"
 #include "vcpu/guest_state.h"
 
 /* Waits until an interrupt is pending, for the guest or for the hypervisor. */
@@ -20,7 +20,7 @@ static void suspend(struct vcpu *vcpu)
         /* A pending list register does not end WFI at EL2. A pending interrupt enters EL2 again as
          * soon as the guest continues. */
         if (!listed_is_pending(vcpu)) {
-            sharing_wait(vcpu);
+            scheduler_wait(vcpu);
         }
         return;
     }
@@ -72,7 +72,7 @@ _Noreturn void power_start(struct vcpu *vcpu)
     *registers = (struct registers){.pc = power->entry, .state = STATE_EL1H};
     registers->x[0] = power->context;
     gic_reset_core(vcpu);
-    sharing_start_guest(vcpu);
+    scheduler_start_guest(vcpu);
     guest_state_reset();
     vcpu->report.state = REPORT_RUNNING;
     vcpu->report.starts++;

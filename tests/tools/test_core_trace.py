@@ -128,7 +128,7 @@ def test_vcpus_of_one_partition_are_numbered() -> None:
 
 
 def test_the_layout_is_the_hypervisors() -> None:
-    header = (ROOT / "hypervisor/shared/trace.h").read_text()
+    header = (ROOT / "hypervisor/scheduler/trace.h").read_text()
     kinds = re.findall(r"\bTRACE_(\w+) = (\d),", header)
     assert [(name, int(number)) for name, number in kinds] == [
         (each.name, each.value) for each in Kind

@@ -12,6 +12,7 @@
 #ifndef HYPERVISOR_DESCRIPTION_H
 #define HYPERVISOR_DESCRIPTION_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define DESCRIPTION_MAGIC   UINT64_C(0x444145484b4c5542) /* "BULKHEAD" */
@@ -161,6 +162,13 @@ static inline uint32_t description_boot_core(const struct description_partition 
     return partition->vcpus[0].core;
 }
 
+/* Returns true if the partition has listed interrupts. Its guest can't shut its cores against the
+ * hypervisor's interrupts, as one with direct interrupts can (docs/decisions/0039). */
+static inline bool description_has_listed_interrupts(const struct description_partition *partition)
+{
+    return partition->interrupt_mode == DESCRIPTION_INTERRUPT_MODE_LISTED;
+}
+
 /* Physical addresses. 0: the board lacks the device, or the system does not use it. */
 struct description_board {
     uint64_t hypervisor;       /* the hypervisor's memory, its image included */
@@ -230,5 +238,16 @@ struct description {
     struct description_partition partitions[DESCRIPTION_PARTITIONS_MAX];
     struct description_channel channels[DESCRIPTION_CHANNELS_MAX];
 };
+
+/* Returns the first partition with listed interrupts, or DESCRIPTION_NO_PARTITION. */
+static inline uint32_t description_first_listed(const struct description *system)
+{
+    for (uint32_t i = 0; i < system->partition_count; i++) {
+        if (description_has_listed_interrupts(&system->partitions[i])) {
+            return i;
+        }
+    }
+    return DESCRIPTION_NO_PARTITION;
+}
 
 #endif

@@ -7,8 +7,8 @@
 #define HYPERVISOR_PARTITION_H
 
 #include "console/filter.h"
+#include "distributor/distribution.h"
 #include "hypervisor/description.h"
-#include "hypervisor/distribution.h"
 #include "hypervisor/ticket_lock.h"
 #include <stdbool.h>
 #include <stddef.h>
@@ -122,7 +122,7 @@ struct transition {
 
 /*
  * gic/: interrupts in list registers whose enable, pending or active state a guest has cleared in
- * the Distributor or a Redistributor (hypervisor/listed.h). Every VCPU of the partition changes
+ * the Distributor or a Redistributor (gic/listed.h). Every VCPU of the partition changes
  * these words, by atomic operations.
  */
 struct list_changes {
@@ -196,10 +196,10 @@ struct partition {
     struct virtual_function functions[DESCRIPTION_FUNCTIONS_MAX]; /* in the description's order */
     struct vcpu_power power[DESCRIPTION_VCPUS_MAX];
     struct distribution distribution; /* shared/ */
-    /* shared/: the VCPUs to which SPIs are routed, two in a byte (hypervisor/routes.h). The lock
+    /* shared/: the VCPUs to which SPIs are routed, two in a byte (distributor/route.h). The lock
      * of `distribution` protects writes. */
     uint8_t routes[DESCRIPTION_SPI_WORDS * 32 / 2];
-    uint64_t requests[DESCRIPTION_VCPUS_MAX]; /* shared/: by VCPU (shared/remote_access.h) */
+    uint64_t requests[DESCRIPTION_VCPUS_MAX]; /* shared/: by VCPU (gic/remote_access.h) */
 };
 
 _Static_assert(offsetof(struct partition, distribution) == 2896 &&

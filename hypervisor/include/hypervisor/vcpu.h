@@ -8,7 +8,7 @@
 #ifndef HYPERVISOR_VCPU_H
 #define HYPERVISOR_VCPU_H
 
-#include "hypervisor/interrupt_profile.h"
+#include "distributor/profile.h"
 #include "hypervisor/partition.h"
 #include <stdbool.h>
 #include <stddef.h>

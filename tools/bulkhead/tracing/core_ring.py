@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Reads the trace of a shared core from the hypervisor's memory, while the core writes it.
 
-The layout is that of hypervisor/shared/trace.h. The processors' pages are before the VCPUs' pages
+The layout is that of hypervisor/scheduler/trace.h. The processors' pages are before the VCPUs' pages
 at the end of the hypervisor's memory, in the order of the cores.
 """
 
@@ -22,7 +22,7 @@ from bulkhead.tracing.reports import Read
 
 _PROCESSOR = struct.Struct("<40xQ")  # hypervisor/entry/processor.h: shared
 _VCPU = struct.Struct("<184xI")  # hypervisor/include/hypervisor/vcpu.h: number
-_CORE = struct.Struct("<QQ32Q")  # hypervisor/shared/core.h: trace, vcpus
+_CORE = struct.Struct("<QQ32Q")  # hypervisor/scheduler/core.h: trace, vcpus
 _RECORD = struct.Struct("<QII")
 CAPACITY = TRACE_BYTES // _RECORD.size
 NONE = 32

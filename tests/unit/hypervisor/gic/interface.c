@@ -2,8 +2,8 @@
 #include "interface.h"
 
 #include "gic/gic_registers.h"
+#include "gic/list_register.h"
 #include "gic/system_registers.h"
-#include "listed/list_register.h"
 #include "machine.h"
 #include <string.h>
 

@@ -10,8 +10,8 @@
 #include "gic/gic_registers.h"
 #include "gic/redistributor.h"
 #include "gic/system_registers.h"
-#include "hypervisor/sharing.h"
 #include "machine.h"
+#include "scheduler/scheduler.h"
 #include <string.h>
 
 #define PRIVATE_GUEST (~(1u << 15 | 1u << 25 | 1u << 26 | 1u << 28))
@@ -226,7 +226,7 @@ void gic_registers_send_group1(uint64_t value)
 }
 
 /* The partition has no VCPU on a shared core. */
-enum access_result sharing_access_other(struct vcpu *vcpu, uint32_t number, struct access *access)
+enum access_result remote_access_vcpu(struct vcpu *vcpu, uint32_t number, struct access *access)
 {
     (void)vcpu;
     (void)number;

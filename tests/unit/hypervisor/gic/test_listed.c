@@ -12,10 +12,10 @@
 
 #include "gic/distributor.h"
 #include "gic/gic_registers.h"
+#include "gic/list_register.h"
+#include "gic/listed.h"
 #include "gic/setup.h"
 #include "gic/system_registers.h"
-#include "hypervisor/listed.h"
-#include "listed/list_register.h"
 #include "machine.h"
 #include <string.h>
 
@@ -183,7 +183,7 @@ static void raise(unsigned i)
 
 /*
  * Two events that a GIC merges, or takes back, reach the guest of a list register
- * (hypervisor/listed.h): a second edge that comes before the guest has acknowledged the first, and
+ * (gic/listed.h): a second edge that comes before the guest has acknowledged the first, and
  * a line that is released before. The reference has neither, so the test does not cause them.
  */
 static bool can_raise(unsigned i)

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* For images without channels. */
+#include "channel/channel.h"
+
+#include "call/function.h"
+#include "channel/calls.h"
+
+bool channel_has_call(const struct vcpu *vcpu, uint32_t function)
+{
+    (void)vcpu;
+    (void)function;
+    return false;
+}
+
+int64_t channel_call(const struct vcpu *vcpu, const uint64_t registers[4])
+{
+    (void)vcpu;
+    (void)registers;
+    return CALL_NOT_SUPPORTED;
+}
+
+void channel_end(const struct partition *partition)
+{
+    (void)partition;
+}
+
+/* NOLINTBEGIN(readability-non-const-parameter): another image writes to *access and *result */
+bool channel_access(struct partition *partition, uint64_t address, struct access *access,
+                    enum access_result *result)
+{
+    (void)partition;
+    (void)address;
+    (void)access;
+    (void)result;
+    return false;
+}
+/* NOLINTEND(readability-non-const-parameter) */

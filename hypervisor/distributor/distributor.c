@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Decides at the end of each window of a core, and writes routes of
+ * SPIs. */
+
+#include "distributor/distributor.h"
+
+#include "distributor/route.h"
+#include "gic/gic_registers.h"
+#include "gic/listed.h"
+#include "gic/system_registers.h"
+#include "scheduler/core.h"
+#include "vcpu/same_core.h"
+#include <arch/device_access.h>
+
+uint32_t distributor_home_vcpu(struct partition *partition, uint32_t number)
+{
+    const struct distribution_source *source = distribution_find(&partition->distribution, number);
+
+    return source != NULL ? __atomic_load_n(&source->home, __ATOMIC_RELAXED)
+                          : route_vcpu(partition, number);
+}
+
+static void lock(struct partition *partition)
+{
+    ticket_lock_take(&partition->distribution.lock, TICKET_LOCK_FOR_EVER);
+}
+
+/* Returns the time until which a source rests from now on: a second later. */
+static uint64_t rest(void)
+{
+    return register_read(cntpct_el0) + register_read(cntfrq_el0);
+}
+
+_Static_assert(DISTRIBUTION_REST == PROFILE_PARTS_A_SECOND, "rest() is a second");
+
+/* Keeps the route before the hardware has it. */
+static void keep_route(struct partition *partition, uint32_t number, uint32_t vcpu)
+{
+    route_set(partition, number, vcpu);
+    device_publish();
+}
+
+void distributor_begin_route(struct partition *partition, uint32_t number, uint32_t vcpu)
+{
+    struct distribution_source *source = distribution_find(&partition->distribution, number);
+
+    lock(partition);
+    if (source != NULL) {
+        distribution_set_home(source, vcpu, rest());
+    }
+    keep_route(partition, number, vcpu);
+}
+
+void distributor_end_route(struct partition *partition)
+{
+    ticket_lock_give(&partition->distribution.lock);
+}
+
+static uint32_t all_vcpus(const struct partition *partition)
+{
+    return (UINT32_C(1) << partition->described->vcpu_count) - 1;
+}
+
+/* Announces that an SPI has another route. An interrupt that is pending stays pending, and one that
+ * is active stays active (IHI 0069, GICD_IROUTER<n>). The latter may wait in a list register of the
+ * VCPU that the SPI leaves, whose guest may have masked its interrupts, or it may be set aside.
+ * Then that VCPU returns it to the GIC. Returns the VCPUs that have to be called. */
+static uint32_t announce_route(struct partition *partition, uint32_t number)
+{
+    uintptr_t registers = gic_distributor(partition->system).interrupts;
+
+    if ((device_read32(registers + GIC_ISACTIVER + UINT64_C(4) * (number / 32)) >> number % 32 &
+         1) == 0) {
+        return 0;
+    }
+    return listed_announce(partition, all_vcpus(partition));
+}
+
+void distributor_follow_route(struct vcpu *vcpu, uint32_t number)
+{
+    if (vcpu->partition->is_listed) {
+        listed_call(vcpu, announce_route(vcpu->partition, number));
+    }
+}
+
+/* Routes a source to its target. Returns the VCPUs that have to be called. */
+static uint32_t route(struct partition *partition, const struct distribution_source *source)
+{
+    uintptr_t registers = gic_distributor(partition->system).interrupts;
+
+    keep_route(partition, source->number, source->target);
+    device_write64(registers + GICD_IROUTER + UINT64_C(8) * source->number,
+                   partition_core(partition, source->target)->affinity);
+    return announce_route(partition, source->number);
+}
+
+static void close_window(struct vcpu *vcpu, struct distribution_window *window)
+{
+    struct partition *partition = vcpu->partition;
+    uint32_t called;
+
+    lock(partition);
+    window->vcpu = vcpu->number;
+    window->neighbours = vcpus_on_same_core(vcpu);
+    window->has_offered = false;
+    distribution_close_window(&partition->distribution, &vcpu->profile, window);
+    called = window->has_offered ? all_vcpus(partition) : 0;
+    for (uint32_t left = window->routed; left != 0; left &= left - 1) {
+        called |= route(partition, &partition->distribution.sources[__builtin_ctz(left)]);
+    }
+    distributor_end_route(partition);
+    listed_call(vcpu, called);
+}
+
+void distributor_return_all(struct vcpu *vcpu)
+{
+    struct distribution_window window = {.parts = PROFILE_PARTS, .rest = rest()};
+
+    close_window(vcpu, &window);
+}
+
+/* Returns true if the guest has enabled interrupts on this VCPU, which is on then: a VCPU that
+ * turns off, or starts, has them disabled. */
+static bool is_open(const struct processor *processor, const struct vcpu *vcpu)
+{
+    uint64_t control = vcpu == processor->vcpu ? GIC_REGISTER_READ(ICH_VMCR_EL2)
+                                               : vcpu->shared->interrupts.machine_control;
+
+    return (control & ICH_VMCR_GROUP1) != 0;
+}
+
+/* Judges whether a VCPU has room. A core that takes a source is not busy: it has been idle for
+ * 2 / 5 of the window at least. One that keeps a source has been idle, or has executed the source's
+ * VCPU, for 1 / 4: the work for the source is no reason to give it back. */
+static void decide(const struct processor *processor, struct vcpu *vcpu, uint64_t now)
+{
+    struct shared_core *core = processor->shared;
+    struct shared_vcpu *shared = vcpu->shared;
+    struct distribution_window *window = &core->window;
+    uint64_t ticks = now - shared->judged;
+    uint64_t used = vcpu->report.used - shared->used_before;
+    uint64_t idle = core->idle - shared->idle_before;
+
+    shared->judged = now;
+    shared->used_before = vcpu->report.used;
+    shared->idle_before = core->idle;
+    window->is_busy = idle * 5 < ticks * 2;
+    window->may_offer = vcpu->partition->described->distribute != 0;
+    window->is_open = is_open(processor, vcpu);
+    window->can_keep = !window->is_contended && (idle + used) * 4 >= ticks;
+    window->has_room = window->is_open && !window->is_contended && !window->is_busy &&
+                       used <= window->parts * shared->room;
+    close_window(vcpu, window);
+}
+
+/* VCPUs whose part is closed in one exit. */
+#define CLOSED_AT_ONCE 8u
+
+/* A part of a window is over. */
+static void begin_closing(struct shared_core *core, uint64_t now)
+{
+    struct distribution_window *window = &core->window;
+
+    core->closing = (now - window->now) / window->part;
+    window->now += core->closing * window->part;
+    window->lease = window->now + window->part * DISTRIBUTION_LEASE;
+    window->rest = window->now + window->part * DISTRIBUTION_REST;
+    window->parts += core->closing;
+}
+
+/* Closes the part of the next VCPUs. */
+static void close_next(struct shared_core *core)
+{
+    for (unsigned n = 0; n < CLOSED_AT_ONCE && core->closed < core->vcpu_count; n++) {
+        struct vcpu *vcpu = core->vcpus[core->closed++];
+
+        distribution_close_part(&vcpu->partition->distribution, &vcpu->profile, core->closing);
+    }
+    if (core->closed == core->vcpu_count) {
+        core->closed = 0;
+        core->closing = 0;
+        core->has_to_judge = core->window.parts >= PROFILE_PARTS;
+    }
+}
+
+/* A window is over. One VCPU is judged at a time, so that no exit takes long: the most urgent is
+ * the first. The next part ends when all have been judged. */
+static void judge_next(const struct processor *processor, uint64_t now)
+{
+    struct shared_core *core = processor->shared;
+    struct distribution_window *window = &core->window;
+
+    decide(processor, core->vcpus[core->judged], now);
+    core->judged++;
+    if (core->judged == core->vcpu_count) {
+        core->judged = 0;
+        core->has_to_judge = false;
+        core->look_due = window->has_taken ? window->lease : UINT64_MAX;
+        window->parts = 0;
+        window->is_contended = false;
+        window->has_taken = false;
+    }
+}
+
+uint64_t distributor_close_windows(const struct processor *processor, uint64_t now)
+{
+    struct shared_core *core = processor->shared;
+
+    if (core->has_to_judge) {
+        judge_next(processor, now);
+    } else {
+        if (core->closing == 0 && now - core->window.now >= core->window.part) {
+            begin_closing(core, now);
+        }
+        if (core->closing != 0) {
+            close_next(core);
+        }
+    }
+    return now;
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "gic/remote_access.h"
+
+#include "gic/redistributor.h"
+#include "gic/sgi.h"
+#include "scheduler/core.h"
+#include "scheduler/scheduler.h"
+
+static struct vcpu *find_neighbour(const struct vcpu *vcpu, uint32_t number)
+{
+    struct vcpu *other = processor_this()->vcpus;
+
+    while (other != NULL && (other->partition != vcpu->partition || other->number != number)) {
+        other = other->next;
+    }
+    return other;
+}
+
+/* The other VCPU does not execute: its interrupts are loaded meanwhile, as if it did. A write may
+ * have made one pending, or enabled its timer's, so it is called. */
+static enum access_result access_neighbour(struct vcpu *vcpu, struct vcpu *other,
+                                           struct access *access)
+{
+    const struct interrupt_resources *resources = &processor_this()->shared->interrupts;
+    struct saved_interrupts *own = &vcpu->shared->interrupts, *its = &other->shared->interrupts;
+    enum access_result result;
+
+    if (!other->shared->has_executed) {
+        access->value = 0;
+        return ACCESS_REFUSED;
+    }
+    (void)interrupts_save(resources, vcpu, own);
+    interrupts_load(resources, its, &own->settings);
+    result = redistributor_access_own(other, access);
+    (void)interrupts_save(resources, other, its);
+    interrupts_load(resources, own, &its->settings);
+    if (access->write) {
+        gic_send(other->partition, other->number);
+    }
+    return result;
+}
+
+static enum access_result ask(struct vcpu *vcpu, uint32_t number, struct access *access)
+{
+    struct partition *partition = vcpu->partition;
+    uint64_t *word = &partition->requests[vcpu->number];
+    uint64_t request = remote_request(number, access);
+    uint64_t found = __atomic_load_n(word, __ATOMIC_ACQUIRE);
+
+    if (remote_is_answer(found, request)) {
+        __atomic_store_n(word, 0, __ATOMIC_RELAXED);
+        access->value = found & REMOTE_VALUE;
+        return ACCESS_DONE;
+    }
+    if (found != request) {
+        __atomic_store_n(word, request, __ATOMIC_RELEASE);
+        /* A VCPU that has mail has been called, and carries out all requests once it executes. */
+        if ((__atomic_fetch_or(&partition->mail[number], MAIL_REQUEST, __ATOMIC_ACQ_REL) &
+             MAIL_WAITING) == 0) {
+            gic_send(partition, number);
+        }
+    }
+    return ACCESS_AGAIN;
+}
+
+enum access_result remote_access_vcpu(struct vcpu *vcpu, uint32_t number, struct access *access)
+{
+    struct vcpu *neighbour = find_neighbour(vcpu, number);
+
+    if (access->bytes != 1 && access->bytes != 4) { /* IHI 0069, 12.1.3 */
+        access->value = 0;
+        return ACCESS_REFUSED;
+    }
+    return neighbour != NULL ? access_neighbour(vcpu, neighbour, access)
+                             : ask(vcpu, number, access);
+}
+
+/* Not inline, because requests are rare, and each change between VCPUs looks for one. */
+__attribute__((noinline)) void remote_carry_out(struct vcpu *vcpu)
+{
+    for (uint32_t asking = 0; asking < vcpu->partition->described->vcpu_count; asking++) {
+        uint64_t *word = &vcpu->partition->requests[asking];
+        uint64_t request = __atomic_load_n(word, __ATOMIC_ACQUIRE);
+
+        if (remote_is_for(request, vcpu->number)) {
+            struct access access = remote_access(request);
+
+            (void)redistributor_access_own(vcpu, &access);
+            /* The VCPU that asked may have given it up since. */
+            (void)__atomic_compare_exchange_n(word, &request, remote_answer(request, &access),
+                                              false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+        }
+    }
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* For images without a manager. */
+#include "manager/manager.h"
+
+#include "call/function.h"
+#include "manager/calls.h"
+
+/* NOLINTNEXTLINE(readability-non-const-parameter): another image writes results */
+int64_t manager_call(const struct vcpu *vcpu, uint64_t registers[4])
+{
+    (void)vcpu;
+    (void)registers;
+    return CALL_NOT_SUPPORTED;
+}
+
+void manager_take_orders(struct vcpu *vcpus)
+{
+    (void)vcpus;
+}
+
+bool manager_copies(struct partition *partition, uint64_t guest, uint64_t to,
+                    struct load_progress *progress)
+{
+    (void)partition;
+    (void)guest;
+    (void)to;
+    (void)progress;
+    return false;
+}

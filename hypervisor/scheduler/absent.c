@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* For images in which each VCPU has a core of its own. */
+#include "scheduler/scheduler.h"
+
+#include "entry/interrupt.h"
+
+void scheduler_start(struct processor *processor)
+{
+    (void)processor;
+}
+
+void scheduler_wait(struct vcpu *vcpu)
+{
+    (void)vcpu;
+    __asm__ volatile("dsb sy\n\twfi" : : : "memory");
+}
+
+void scheduler_continue(struct vcpu *vcpu)
+{
+    (void)vcpu;
+}
+
+void scheduler_handle_interrupts(struct vcpu *vcpu)
+{
+    interrupt_handle(vcpu);
+}
+
+bool scheduler_take(struct vcpu *vcpu, uint32_t number)
+{
+    (void)vcpu;
+    (void)number;
+    return false;
+}
+
+void scheduler_timer(struct vcpu *vcpu)
+{
+    (void)vcpu;
+}
+
+void scheduler_message(struct vcpu *vcpu)
+{
+    (void)vcpu;
+}
+
+enum access_result scheduler_send(struct vcpu *vcpu, uint64_t value)
+{
+    (void)vcpu;
+    (void)value;
+    return ACCESS_REFUSED;
+}
+
+void scheduler_reset(struct vcpu *vcpu)
+{
+    (void)vcpu;
+}
+
+void scheduler_start_guest(struct vcpu *vcpu)
+{
+    (void)vcpu;
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "boot/boot.h"
+#include "hypervisor/registers.h"
+#include "memory/tables.h"
+#include "scheduler/core.h"
+#include "scheduler/scheduler.h"
+
+static const struct description_vcpu *described(const struct vcpu *vcpu)
+{
+    return &vcpu->partition->described->vcpus[vcpu->number];
+}
+
+/* Makes the page in which the partition's guest reads the times of its VCPUs. Its stage 2 may be
+ * in use by the SMMU, which aborts all DMA until the partition starts. */
+static void make_times(struct partition *partition, uint64_t stage2)
+{
+    uint64_t guest = partition->described->times;
+
+    partition->times = boot_take(1);
+    if (guest != 0 && !tables_map((uint64_t *)(uintptr_t)stage2, &boot_pool, guest,
+                                  partition->times, PAGE_BYTES, STAGE2_CONSTANTS)) {
+        boot_refuse("the times of VCPUs can't be mapped at guest address", guest);
+    }
+}
+
+/* Makes a page for the core, and its trace behind it, aligned to its size. */
+static struct shared_core *make_core(void)
+{
+    struct shared_core *core;
+
+    (void)boot_take(-(boot_pool.next + PAGE_BYTES) % SCHEDULER_TRACE_BYTES / PAGE_BYTES);
+    core = (struct shared_core *)(uintptr_t)boot_take(1);
+    core->trace.ring = boot_take(SCHEDULER_TRACE_BYTES / PAGE_BYTES);
+    return core;
+}
+
+void scheduler_boot(struct processor *processor)
+{
+    struct shared_core *core;
+
+    if (described(processor->vcpus)->shared == 0) {
+        return;
+    }
+    core = make_core();
+    processor->shared = core;
+    core->look_due = UINT64_MAX;
+    core->quantum = processor->vcpus->partition->system->cores[processor->index].quantum;
+    core->window.part = register_read(cntfrq_el0) / PROFILE_PARTS_A_SECOND;
+    for (struct vcpu *vcpu = processor->vcpus; vcpu != NULL; vcpu = vcpu->next) {
+        vcpu->shared = (struct shared_vcpu *)(uintptr_t)boot_take(1);
+        if (!vcpu->partition->shares_cores) {
+            make_times(vcpu->partition, vcpu->stage2);
+        }
+        vcpu->partition->shares_cores = true;
+    }
+}

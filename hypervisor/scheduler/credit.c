@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "scheduler/credit.h"
+
+static uint32_t bit_of(unsigned place)
+{
+    return UINT32_C(1) << place;
+}
+
+static uint64_t smaller(uint64_t one, uint64_t other)
+{
+    return one < other ? one : other;
+}
+
+static uint64_t larger(uint64_t one, uint64_t other)
+{
+    return one > other ? one : other;
+}
+
+void credit_init(struct credit *credit, uint64_t quantum)
+{
+    credit->runnable = 0;
+    credit->woken = 0;
+    credit->boosted = 0;
+    credit->turn = CREDIT_NONE;
+    credit->turn_left = 0;
+    credit->quantum = quantum;
+    credit->floor = 0;
+    credit->total = 0;
+    tournament_init(&credit->accounts);
+}
+
+void credit_add(struct credit *credit, unsigned place, uint32_t weight)
+{
+    struct credit_vcpu *vcpu = &credit->vcpus[place];
+
+    vcpu->weight = weight;
+    vcpu->remainder = 0;
+    vcpu->account = 0;
+    vcpu->boost_due = 0;
+    vcpu->boost_left = 0;
+    credit->total += weight;
+}
+
+void credit_unblock(struct credit *credit, unsigned place)
+{
+    if ((credit->runnable & bit_of(place)) == 0) {
+        credit->runnable |= bit_of(place);
+        credit->woken |= bit_of(place);
+    }
+}
+
+void credit_block(struct credit *credit, unsigned place)
+{
+    credit->runnable &= ~bit_of(place);
+    credit->woken &= ~bit_of(place);
+    credit->boosted &= ~bit_of(place);
+    tournament_change(&credit->accounts, place, UINT64_MAX);
+    if (credit->turn == place) {
+        credit->turn = CREDIT_NONE;
+    }
+}
+
+/* The time that the VCPU's share takes to grow by `ticks`, rounded up. `ticks`: a quantum at most,
+ * so the product has less than 32 + 21 bits. */
+static uint64_t refill_time(const struct credit *credit, const struct credit_vcpu *vcpu,
+                            uint64_t ticks)
+{
+    return (ticks * credit->total + vcpu->weight - 1) / vcpu->weight;
+}
+
+/* Time beyond the share that nobody else needed must not defer boosts for ever: the next one is due
+ * when the share has grown by a quantum, at the latest. */
+static void defer_boost(const struct credit *credit, struct credit_vcpu *vcpu, uint64_t ticks,
+                        uint64_t now)
+{
+    uint64_t charged = refill_time(credit, vcpu, smaller(ticks, credit->quantum));
+    uint64_t latest = now + refill_time(credit, vcpu, credit->quantum);
+
+    vcpu->boost_due = smaller(larger(vcpu->boost_due, now - ticks) + charged, latest);
+}
+
+/* The VCPU takes part in the choice from now on. */
+static void admit(struct credit *credit, unsigned place, uint64_t now)
+{
+    struct credit_vcpu *vcpu = &credit->vcpus[place];
+
+    vcpu->account = larger(vcpu->account, credit->floor);
+    tournament_change(&credit->accounts, place, vcpu->account);
+    if (vcpu->boost_due <= now) {
+        credit->boosted |= bit_of(place);
+        vcpu->boost_left = credit->quantum;
+    }
+}
+
+void credit_charge(struct credit *credit, unsigned place, uint64_t ticks, uint64_t now)
+{
+    struct credit_vcpu *vcpu = &credit->vcpus[place];
+    uint64_t uncounted = vcpu->remainder + ticks;
+
+    if ((credit->woken & bit_of(place)) != 0) {
+        credit->woken &= ~bit_of(place);
+        admit(credit, place, now - ticks);
+    }
+    vcpu->account += uncounted / vcpu->weight;
+    vcpu->remainder = (uint32_t)(uncounted % vcpu->weight);
+    defer_boost(credit, vcpu, ticks, now);
+    if ((credit->boosted & bit_of(place)) != 0) {
+        vcpu->boost_left -= smaller(vcpu->boost_left, ticks);
+        credit->boosted &= vcpu->boost_left == 0 ? ~bit_of(place) : UINT32_MAX;
+    } else if (credit->turn == place) {
+        credit->turn_left -= smaller(credit->turn_left, ticks);
+    }
+    if ((credit->runnable & bit_of(place)) != 0) {
+        tournament_change(&credit->accounts, place, vcpu->account);
+    }
+    credit->floor =
+        larger(credit->floor, smaller(vcpu->account, tournament_earliest(&credit->accounts)));
+}
+
+unsigned credit_choose(struct credit *credit, uint64_t now)
+{
+    /* At most one round for each VCPU. */
+    for (uint32_t left = credit->woken; left != 0; left &= left - 1) {
+        admit(credit, (unsigned)__builtin_ctz(left), now);
+    }
+    credit->woken = 0;
+    if (credit->boosted != 0) {
+        return (unsigned)__builtin_ctz(credit->boosted);
+    }
+    if (credit->runnable == 0) {
+        return CREDIT_NONE;
+    }
+    if (credit->turn == CREDIT_NONE || credit->turn_left == 0) {
+        credit->turn = tournament_winner(&credit->accounts);
+        credit->turn_left = credit->quantum;
+    }
+    return credit->turn;
+}
+
+uint64_t credit_next_choice(const struct credit *credit, unsigned executing, uint64_t now)
+{
+    if (executing == CREDIT_NONE || credit->runnable == bit_of(executing)) {
+        return UINT64_MAX;
+    }
+    if ((credit->boosted & bit_of(executing)) != 0) {
+        return now + credit->vcpus[executing].boost_left;
+    }
+    return now + credit->turn_left;
+}

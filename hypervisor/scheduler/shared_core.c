@@ -1,0 +1,414 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The VCPUs of a shared core: when each executes, and the change from one to another. */
+#include "scheduler/scheduler.h"
+
+#include "distributor/distributor.h"
+#include "distributor/route.h"
+#include "entry/interrupt.h"
+#include "gic/listed.h"
+#include "gic/remote_access.h"
+#include "gic/sgi.h"
+#include "hypervisor/registers.h"
+#include "partition/fault.h"
+#include "scheduler/core.h"
+#include "vcpu/controls.h"
+#include "vcpu/features.h"
+#include "vcpu/power.h"
+#include "world_switch/lazy_registers.h"
+
+/* Arm ARM, ISR_EL1. */
+#define PENDING_FIQ UINT64_C(0x40)
+#define PENDING_IRQ UINT64_C(0x80)
+
+static bool has_work(const struct shared_core *core, const struct shared_vcpu *shared)
+{
+    return policy_is_runnable(&core->policy, shared->level);
+}
+
+uint64_t scheduler_charge(struct shared_core *core)
+{
+    struct vcpu *payer = core->payer;
+    uint64_t now = scheduler_time(), ticks = now - core->charged;
+
+    core->charged = now;
+    if (payer == NULL) {
+        core->idle += ticks;
+        return now;
+    }
+    payer->report.used += ticks;
+    policy_charge(&core->policy, payer->shared->level, ticks, now);
+    if (!has_work(core, payer->shared)) {
+        times_block(&payer->shared->times, now);
+    }
+    return now;
+}
+
+/* Not inline, because the records of choices and of interrupts are more frequent. */
+__attribute__((noinline)) void scheduler_note(struct shared_core *core, uint64_t now,
+                                              enum trace_kind kind, unsigned level)
+{
+    policy_trace(&core->policy, &core->trace, now, kind, level);
+}
+
+/* The VCPU executes from now on, and pays. The payer before is charged until now. */
+static void execute(struct shared_core *core, struct vcpu *vcpu, uint64_t now)
+{
+    core->payer = vcpu;
+    policy_trace(&core->policy, &core->trace, now, TRACE_CHOICE, vcpu->shared->level);
+}
+
+void scheduler_arrive(struct shared_core *core, struct vcpu *vcpu)
+{
+    if (core->payer != vcpu) {
+        execute(core, vcpu, scheduler_charge(core));
+    }
+}
+
+static void unblock(struct shared_core *core, const struct vcpu *vcpu, uint64_t now)
+{
+    struct shared_vcpu *shared = vcpu->shared;
+
+    core->reschedule = true;
+    if (!has_work(core, shared)) {
+        times_unblock(&shared->times, now);
+        tournament_change(&core->expiries, shared->level, UINT64_MAX);
+        policy_unblock(&core->policy, shared->level, now);
+    }
+}
+
+/* An interrupt is for this VCPU, which may be out: it has work, and pays until the next choice. The
+ * payer before has been charged until `now`. */
+static void serve_at(struct shared_core *core, struct vcpu *vcpu, uint64_t now)
+{
+    unblock(core, vcpu, now);
+    if (core->payer != vcpu) {
+        core->payer = vcpu;
+        policy_trace(&core->policy, &core->trace, now, TRACE_INTERRUPT, vcpu->shared->level);
+    }
+}
+
+static void serve(struct shared_core *core, struct vcpu *vcpu)
+{
+    serve_at(core, vcpu, scheduler_charge(core));
+}
+
+/* Sets the core's timer to the next choice that is due, to the next expiry of a guest's timer, or
+ * to the next look at the windows. */
+static void set_timer(const struct shared_core *core, uint64_t choice)
+{
+    uint64_t expiry = tournament_earliest(&core->expiries);
+
+    choice = core->look_due < choice ? core->look_due : choice;
+    register_write(cnthp_cval_el2, expiry < choice ? expiry : choice);
+    register_write(cnthp_ctl_el2, 1);
+    instruction_barrier();
+}
+
+/* The VCPU's state is in the core: what has come for it becomes pending. A message stays until
+ * unblock_called() finds it: the VCPU may be about to block, and what is pending then is saved. */
+static void receive(struct vcpu *vcpu)
+{
+    uint32_t mail =
+        __atomic_fetch_and(&vcpu->partition->mail[vcpu->number], MAIL_MESSAGE, __ATOMIC_ACQ_REL);
+
+    for (uint32_t sgis = mail & MAIL_SGIS; sgis != 0; sgis &= sgis - 1) {
+        listed_set_aside(vcpu, (uint32_t)__builtin_ctz(sgis));
+    }
+    if ((mail & MAIL_REQUEST) != 0) {
+        remote_carry_out(vcpu);
+    }
+    listed_bring_back(vcpu);
+}
+
+static void save(struct shared_core *core, struct vcpu *vcpu)
+{
+    struct shared_vcpu *shared = vcpu->shared;
+    bool is_waiting;
+
+    shared->debug.has_effect = core->debug == vcpu && debug_has_effect(&core->resources);
+    if (shared->debug.has_effect) {
+        lazy_registers_save_debug(core);
+    }
+    guest_registers_save(&shared->registers, core->has_pointer_keys);
+    is_waiting = interrupts_save(&core->interrupts, vcpu, &shared->interrupts);
+    if (has_work(core, shared)) {
+        return;
+    }
+    /* A private interrupt may become pending after the last look, and is seen here alone. */
+    if (is_waiting) {
+        serve(core, vcpu);
+    } else {
+        tournament_change(&core->expiries, shared->level,
+                          guest_registers_expiry(&shared->registers, shared->interrupts.enabled));
+    }
+}
+
+static void load(struct shared_core *core, struct vcpu *vcpu, const struct vcpu *last)
+{
+    const struct shared_vcpu *shared = vcpu->shared;
+    uint64_t control = register_read(cptr_el2) & ~CPTR_TFP;
+
+    register_write(cptr_el2, core->vectors == vcpu ? control : control | CPTR_TFP);
+    /* The last guest's DISR_EL1 (Arm ARM, DISR_EL1: HCR_EL2.AMO is 1). No SError is ever deferred
+     * there, because none is virtual. */
+    if (ID_FIELD(register_read(id_aa64pfr0_el1), PFR0_RAS) != 0) {
+        register_write(VDISR_EL2, 0);
+    }
+    guest_registers_load(&shared->registers, core->has_pointer_keys);
+    if (shared->debug.has_effect) {
+        lazy_registers_load_debug(core, vcpu);
+    } else {
+        debug_trap(core->debug != vcpu);
+    }
+    interrupts_load(&core->interrupts, &shared->interrupts, &last->shared->interrupts.settings);
+    translations_use(core, vcpu);
+    receive(vcpu);
+}
+
+/* Lets another VCPU execute, until the next choice at `choice`. No SError of the guest is pending.
+ * Returns when the one that executes now executes again. */
+static void change_to(struct processor *processor, struct vcpu *next, uint64_t choice)
+{
+    struct vcpu *own = processor->vcpu;
+
+    save(processor->shared, own);
+    set_timer(processor->shared, choice); /* own's timer may expire earlier */
+    processor_set_vcpu(processor, next);
+    next->report.switches++;
+    if (next->shared->has_executed) {
+        load(processor->shared, next, own);
+        switch_to_waiting(&own->shared->stack, next->shared->stack, processor);
+    } else {
+        next->shared->has_executed = true;
+        switch_to_new(&own->shared->stack, processor);
+    }
+    scheduler_arrive(processor->shared, own);
+    /* Its timer may have expired: this is one exit less. */
+    if ((register_read(isr_el1) & PENDING_IRQ) != 0 && !listed_take(own)) {
+        interrupt_list(own);
+    }
+}
+
+/* Waits until a VCPU is to execute. None executes, so the state of the one that executed last
+ * stays in the core. Returns the level. `choice`: the time of the next choice. */
+static unsigned idle(const struct processor *processor, uint64_t *choice)
+{
+    struct shared_core *core = processor->shared;
+    unsigned level;
+
+    do {
+        if (core->payer != NULL) {
+            scheduler_note(core, scheduler_charge(core), TRACE_CHOICE, POLICY_NONE);
+            core->payer = NULL;
+        }
+        set_timer(core, *choice);
+        if (!core->has_to_judge) {
+            __asm__ volatile("dsb sy\n\twfi" : : : "memory");
+        }
+        scheduler_handle_interrupts(processor->vcpu);
+        level = policy_choose(&core->policy,
+                              distributor_close_windows(processor, scheduler_charge(core)), choice);
+    } while (level == POLICY_NONE);
+    return level;
+}
+
+/*
+ * Lets the VCPU execute that is to execute now. The payer is charged until `now`, unless it is the
+ * calling VCPU and has blocked. A payer that executes from now on is charged for the time since
+ * then at its next charge.
+ *
+ * A VCPU that preempts the calling one pays for this change. One that blocks or has used its budget
+ * pays for the change to the next. So a VCPU that wakes and blocks often pays for both.
+ */
+static void choose_once(struct processor *processor, uint64_t now)
+{
+    struct shared_core *core = processor->shared;
+    struct vcpu *own = processor->vcpu, *next;
+    uint64_t choice;
+    unsigned level = policy_choose(&core->policy, now, &choice);
+
+    if (level == POLICY_NONE) {
+        level = idle(processor, &choice);
+        now = core->charged;
+    }
+    core->reschedule = false;
+    next = core->vcpus[level];
+    if (next == own) {
+        execute(core, own, core->payer == own ? now : scheduler_charge(core));
+        set_timer(core, choice);
+    } else {
+        if (core->payer == next) {
+            execute(core, next, now);
+        } else if (core->payer == NULL || policy_is_ready(&core->policy, own->shared->level)) {
+            execute(core, next, scheduler_charge(core));
+        }
+        change_to(processor, next, choice);
+    }
+    times_show(&own->shared->times, own->report.used, core->charged);
+}
+
+/* The interrupts that are handled when a VCPU continues may be the hypervisor's own, where the
+ * firmware has Group 0: then another choice is due at once, and the core's timer is off until it is
+ * made. */
+static void choose(struct processor *processor, uint64_t now)
+{
+    choose_once(processor, now);
+    while (processor->shared->reschedule) {
+        choose_once(processor, scheduler_charge(processor->shared));
+    }
+}
+
+void scheduler_wait(struct vcpu *vcpu)
+{
+    struct processor *processor = processor_this();
+    struct shared_core *core = processor->shared;
+
+    if (core == NULL) {
+        __asm__ volatile("dsb sy\n\twfi" : : : "memory");
+        return;
+    }
+    scheduler_handle_interrupts(vcpu);
+    /* A guest that is off, or stopped, takes no interrupt. */
+    if (!vcpu->shared->is_called && !(listed_is_pending(vcpu) && power_may_execute(vcpu))) {
+        (void)fault_of_device(0); /* an SError that is pending is this guest's */
+        if (core->payer != vcpu) {
+            serve(core, vcpu);
+        }
+        policy_block(&core->policy, vcpu->shared->level);
+        choose(processor, scheduler_time());
+    }
+    vcpu->shared->is_called = false;
+}
+
+void scheduler_continue(struct vcpu *vcpu)
+{
+    struct processor *processor = processor_this();
+    const struct shared_core *core = processor->shared;
+
+    (void)vcpu;
+    if (core != NULL && core->reschedule) {
+        choose(processor, distributor_close_windows(processor, core->charged));
+    }
+}
+
+void scheduler_handle_interrupts(struct vcpu *vcpu)
+{
+    struct shared_core *core = processor_this()->shared;
+    uint64_t pending;
+
+    if (core == NULL) {
+        interrupt_handle(vcpu);
+        return;
+    }
+    pending = register_read(isr_el1);
+    if ((pending & PENDING_FIQ) != 0) {
+        interrupt_handle(vcpu);
+    }
+    if ((pending & PENDING_IRQ) == 0) {
+        return;
+    }
+    if (!listed_take(vcpu)) {
+        interrupt_list(vcpu);
+    }
+    if (listed_is_pending(vcpu)) {
+        serve(core, vcpu);
+    }
+}
+
+bool scheduler_take(struct vcpu *vcpu, uint32_t number)
+{
+    struct processor *processor = processor_this();
+    bool is_of_guest = false;
+
+    for (struct vcpu *other = processor->vcpus; other != NULL; other = other->next) {
+        if (!partition_owns_interrupt(other->partition, number)) {
+            continue;
+        }
+        is_of_guest = true;
+        if (other != vcpu && route_is_to(other, number)) {
+            vcpu->report.exits[EXIT_INTERRUPT]++;
+            listed_set_aside(other, number);
+            serve(processor->shared, other);
+            return true;
+        }
+    }
+    if (is_of_guest) { /* its route has changed since it was signalled */
+        listed_return(vcpu, number);
+    }
+    return is_of_guest;
+}
+
+void scheduler_timer(struct vcpu *vcpu)
+{
+    struct shared_core *core = processor_this()->shared;
+    uint64_t now;
+
+    (void)vcpu;
+    register_write(cnthp_ctl_el2, 0);
+    if (core == NULL) {
+        return;
+    }
+    now = scheduler_charge(core);
+    while (tournament_earliest(&core->expiries) <= now) {
+        serve_at(core, core->vcpus[tournament_winner(&core->expiries)], now);
+    }
+    core->reschedule = true;
+    instruction_barrier(); /* the timer's line is low before its interrupt ends */
+}
+
+/* Lets the VCPUs execute that have got mail. */
+static void unblock_called(const struct processor *processor)
+{
+    for (struct vcpu *other = processor->vcpus; other != NULL; other = other->next) {
+        uint32_t mail = __atomic_fetch_and(&other->partition->mail[other->number], ~MAIL_MESSAGE,
+                                           __ATOMIC_ACQUIRE);
+
+        if ((mail & MAIL_MESSAGE) != 0) {
+            other->shared->is_called = true;
+            serve(processor->shared, other);
+        }
+    }
+}
+
+void scheduler_message(struct vcpu *vcpu)
+{
+    struct processor *processor = processor_this();
+
+    if (processor->shared != NULL) {
+        unblock_called(processor);
+    }
+    receive(vcpu);
+}
+
+/* Sends the SGI by mail, because another VCPU may execute on the target's core. The core is called
+ * unless it is this one, or the target has mail: then it has been called, and will receive all of
+ * it. So a partition interrupts the other VCPU once until the target has executed, however many
+ * SGIs it sends. */
+enum access_result scheduler_send(struct vcpu *vcpu, uint64_t value)
+{
+    struct partition *partition = vcpu->partition;
+    struct sgi_targets targets = sgi_targets(partition, vcpu->number, value);
+    uint32_t bit = UINT32_C(1) << sgi_number(value);
+    bool is_for_this_core = false;
+
+    for (uint32_t left = targets.vcpus; left != 0; left &= left - 1) {
+        uint32_t other = (uint32_t)__builtin_ctz(left);
+
+        if (partition->described->vcpus[other].shared == 0) {
+            sgi_send_one(partition, other, sgi_number(value));
+        } else if (partition->described->vcpus[other].core == vcpu->processor) {
+            uint32_t message = other != vcpu->number ? MAIL_MESSAGE : 0;
+
+            (void)__atomic_fetch_or(&partition->mail[other], bit | message, __ATOMIC_RELEASE);
+            is_for_this_core = true;
+        } else if ((__atomic_fetch_or(&partition->mail[other], bit, __ATOMIC_ACQ_REL) &
+                    MAIL_WAITING) == 0) {
+            gic_send(partition, other);
+        }
+    }
+    if (is_for_this_core) {
+        unblock_called(processor_this()); /* first: another core may send this VCPU an SGI now */
+        receive(vcpu);                    /* the SGI that it sent to itself */
+    }
+    return targets.others ? ACCESS_REFUSED : ACCESS_DONE;
+}

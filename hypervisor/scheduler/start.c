@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The start of a shared core, and the starts and ends of the guests on it. */
+#include "distributor/distributor.h"
+#include "gic/remote_access.h"
+#include "hypervisor/registers.h"
+#include "scheduler/core.h"
+#include "scheduler/scheduler.h"
+#include "vcpu/features.h"
+#include "world_switch/lazy_registers.h"
+
+#define NANOSECONDS 1000000000u
+/* The server's budget is in this many pieces at most, or a few more (sporadic_server.h). */
+#define PIECES   16u
+#define CAPACITY (PIECES + 2u)
+
+/* Adds a VCPU that has a budget. */
+static void add_reservation(struct shared_core *core, const struct description_vcpu *described,
+                            struct shared_vcpu *shared)
+{
+    uint64_t frequency = register_read(cntfrq_el0);
+    uint64_t period = schedule_ratio_floor(described->period, frequency, NANOSECONDS);
+    uint64_t budget = schedule_ratio_ceiling(described->budget, frequency, NANOSECONDS);
+
+    budget = budget < period ? budget : period;
+    shared->room = core->window.part * budget / period * 3 / 4;
+    if (described->io != 0) {
+        (void)pibs_server_init(&shared->server.io, budget, period, core->charged);
+        reservation_add_io(&core->policy.reservation, shared->level, &shared->server);
+        return;
+    }
+    (void)sporadic_server_init(&shared->server.main, budget, period, CAPACITY, core->charged);
+    sporadic_server_set_piece(&shared->server.main, (budget + PIECES - 1) / PIECES);
+    reservation_add(&core->policy.reservation, shared->level, &shared->server);
+}
+
+/* Returns true if the other VCPU of the core is more urgent. Its period is shorter, or it serves
+ * VCPUs of this period, or it is the first of two that are alike. Those with weights have no
+ * period. */
+static bool outranks(const struct vcpu *other, const struct vcpu *vcpu, bool is_first)
+{
+    const struct description_vcpu *one = &other->partition->described->vcpus[other->number];
+    const struct description_vcpu *two = &vcpu->partition->described->vcpus[vcpu->number];
+
+    if (one->period != two->period) {
+        return one->period < two->period;
+    }
+    return one->io != two->io ? one->io > two->io : is_first;
+}
+
+/* Adds a VCPU to the scheduler. */
+static void add(struct processor *processor, struct vcpu *vcpu)
+{
+    const struct description_vcpu *described = &vcpu->partition->described->vcpus[vcpu->number];
+    struct shared_core *core = processor->shared;
+    unsigned level = 0;
+    bool is_before = true;
+
+    for (const struct vcpu *other = processor->vcpus; other != NULL; other = other->next) {
+        is_before = is_before && other != vcpu;
+        level += outranks(other, vcpu, is_before) ? 1 : 0;
+    }
+    times_init(&vcpu->shared->times,
+               (struct vcpu_times *)(uintptr_t)vcpu->partition->times + vcpu->number,
+               register_read(cntfrq_el0));
+    times_unblock(&vcpu->shared->times, core->charged);
+    vcpu->shared->level = level;
+    core->vcpus[level] = vcpu;
+    core->vcpu_count++;
+    tournament_change(&core->expiries, level, UINT64_MAX);
+    if (core->policy.is_credit) {
+        vcpu->shared->room = core->window.part; /* as much as the core is not idle */
+        credit_add(&core->policy.credit, level, described->weight);
+    } else {
+        add_reservation(core, described, vcpu->shared);
+    }
+    policy_unblock(&core->policy, level, core->charged);
+}
+
+void scheduler_start(struct processor *processor)
+{
+    struct shared_core *core = processor->shared;
+    struct features features = {0};
+
+    if (core == NULL) {
+        return;
+    }
+    if (core->has_started) {
+        scheduler_arrive(core, processor->vcpu);
+        return;
+    }
+    features.isar1 = id_register_read(ID_AA64ISAR1_EL1);
+    features.isar2 = id_register_read(ID_AA64ISAR2_EL1);
+    core->has_pointer_keys = features_have_pointer_authentication(&features);
+    core->resources = debug_resources();
+    core->interrupts = interrupt_resources(processor->vcpu);
+    core->charged = scheduler_time();
+    policy_init(&core->policy,
+                schedule_ratio_ceiling(core->quantum, register_read(cntfrq_el0), NANOSECONDS));
+    tournament_init(&core->expiries);
+    for (struct vcpu *vcpu = processor->vcpus; vcpu != NULL; vcpu = vcpu->next) {
+        add(processor, vcpu);
+    }
+    core->payer = processor->vcpu;
+    processor->vcpu->shared->has_executed = true;
+    scheduler_note(core, core->charged, TRACE_CHOICE, processor->vcpu->shared->level);
+    core->has_started = true;
+    core->reschedule = true;
+}
+
+/* Writes a record of the VCPU's guest, which starts, or does not execute from now on. */
+static __attribute__((noinline)) void note_guest(const struct vcpu *vcpu, enum trace_kind kind)
+{
+    struct shared_core *core = processor_this()->shared;
+
+    if (core != NULL) {
+        scheduler_note(core, scheduler_charge(core), kind, vcpu->shared->level);
+    }
+}
+
+void scheduler_reset(struct vcpu *vcpu)
+{
+    struct partition *partition = vcpu->partition;
+
+    uint32_t mail = __atomic_fetch_and(&partition->mail[vcpu->number], ~(MAIL_SGIS | MAIL_REQUEST),
+                                       __ATOMIC_ACQ_REL);
+
+    __atomic_store_n(&partition->requests[vcpu->number], 0, __ATOMIC_RELAXED);
+    if ((mail & MAIL_REQUEST) != 0) { /* it came before this VCPU executed for the first time */
+        remote_carry_out(vcpu);
+    }
+    note_guest(vcpu, TRACE_OFF);
+    distributor_return_all(vcpu);
+}
+
+void scheduler_start_guest(struct vcpu *vcpu)
+{
+    struct shared_core *core = processor_this()->shared;
+    struct shared_vcpu *shared = vcpu->shared;
+
+    if (core == NULL) {
+        return;
+    }
+    if (shared->partition_starts != vcpu->partition->starts) {
+        shared->partition_starts = vcpu->partition->starts;
+        times_start(&shared->times, vcpu->report.used, core->charged);
+    }
+    times_show(&shared->times, vcpu->report.used, core->charged);
+    note_guest(vcpu, TRACE_START);
+    translations_use(core, vcpu);
+    lazy_registers_load_vectors(vcpu);
+    lazy_registers_load_debug(core, vcpu);
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* For images in which each VCPU has a core of its own. */
+#include "call/services.h"
+
+#include "call/function.h"
+
+bool services_have(const struct vcpu *vcpu, uint32_t function)
+{
+    (void)vcpu;
+    (void)function;
+    return false;
+}
+
+/* NOLINTNEXTLINE(readability-non-const-parameter): another image writes results */
+int64_t services_call(const struct vcpu *vcpu, uint64_t registers[4])
+{
+    (void)vcpu;
+    (void)registers;
+    return CALL_NOT_SUPPORTED;
+}

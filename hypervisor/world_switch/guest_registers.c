@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "world_switch/guest_registers.h"
+
+#include "hypervisor/registers.h"
+
+/* Arm ARM, TCR_EL1: EPD0 and EPD1, no table walks. */
+#define TCR_NO_WALKS (UINT64_C(1) << 7 | UINT64_C(1) << 23)
+
+/* Arm ARM, CNTV_CTL_EL0. */
+#define TIMER_ENABLE UINT64_C(1)
+#define TIMER_MASKED UINT64_C(2)
+
+#define SAVE(first, second)                                                                \
+    {                                                                                      \
+        uint64_t first_value = register_read(first), second_value = register_read(second); \
+                                                                                           \
+        registers->first = first_value;                                                    \
+        registers->second = second_value;                                                  \
+    }
+#define LOAD(first, second)                                                        \
+    {                                                                              \
+        uint64_t first_value = registers->first, second_value = registers->second; \
+                                                                                   \
+        register_write(first, first_value);                                        \
+        register_write(second, second_value);                                      \
+    }
+
+static void save_translation(struct guest_registers *registers)
+{
+    GUEST_TRANSLATION(SAVE)
+}
+
+static void load_translation(const struct guest_registers *registers)
+{
+    GUEST_TRANSLATION(LOAD)
+}
+
+static void save_exceptions(struct guest_registers *registers)
+{
+    GUEST_EXCEPTIONS(SAVE)
+}
+
+static void load_exceptions(const struct guest_registers *registers)
+{
+    GUEST_EXCEPTIONS(LOAD)
+}
+
+static void save_threads_and_timers(struct guest_registers *registers)
+{
+    GUEST_THREADS_AND_TIMERS(SAVE)
+}
+
+static void load_threads_and_timers(const struct guest_registers *registers)
+{
+    GUEST_THREADS_AND_TIMERS(LOAD)
+}
+
+static void save_pointer_keys(uint64_t *keys)
+{
+    keys[0] = register_read(APIAKEYLO_EL1);
+    keys[1] = register_read(APIAKEYHI_EL1);
+    keys[2] = register_read(APIBKEYLO_EL1);
+    keys[3] = register_read(APIBKEYHI_EL1);
+    keys[4] = register_read(APDAKEYLO_EL1);
+    keys[5] = register_read(APDAKEYHI_EL1);
+    keys[6] = register_read(APDBKEYLO_EL1);
+    keys[7] = register_read(APDBKEYHI_EL1);
+    keys[8] = register_read(APGAKEYLO_EL1);
+    keys[9] = register_read(APGAKEYHI_EL1);
+}
+
+static void load_pointer_keys(const uint64_t *keys)
+{
+    register_write(APIAKEYLO_EL1, keys[0]);
+    register_write(APIAKEYHI_EL1, keys[1]);
+    register_write(APIBKEYLO_EL1, keys[2]);
+    register_write(APIBKEYHI_EL1, keys[3]);
+    register_write(APDAKEYLO_EL1, keys[4]);
+    register_write(APDAKEYHI_EL1, keys[5]);
+    register_write(APDBKEYLO_EL1, keys[6]);
+    register_write(APDBKEYHI_EL1, keys[7]);
+    register_write(APGAKEYLO_EL1, keys[8]);
+    register_write(APGAKEYHI_EL1, keys[9]);
+}
+
+void guest_registers_save(struct guest_registers *registers, bool has_pointer_keys)
+{
+    registers->tcr_el1 = register_read(tcr_el1);
+    save_translation(registers);
+    save_exceptions(registers);
+    save_threads_and_timers(registers);
+    if (has_pointer_keys) {
+        save_pointer_keys(registers->pointer_keys);
+    }
+    register_write(cntv_ctl_el0, 0);
+    register_write(cntp_ctl_el0, 0);
+    /* From here on the core may walk tables of EL1 speculatively with a mixture of two guests'
+     * registers. TLB entries made so would have the wrong VMID (Arm ARM, "Out-of-context
+     * translation regimes" permits walks only where the registers allow them). */
+    register_write(tcr_el1, registers->tcr_el1 | TCR_NO_WALKS);
+    instruction_barrier();
+}
+
+void guest_registers_load(const struct guest_registers *registers, bool has_pointer_keys)
+{
+    load_translation(registers);
+    load_exceptions(registers);
+    load_threads_and_timers(registers);
+    if (has_pointer_keys) {
+        load_pointer_keys(registers->pointer_keys);
+    }
+    instruction_barrier();
+    register_write(tcr_el1, registers->tcr_el1);
+}
+
+/* Arm BSA, "PPI assignments": the timers' interrupts. */
+#define PPI_VIRTUAL_TIMER  (UINT32_C(1) << 27)
+#define PPI_PHYSICAL_TIMER (UINT32_C(1) << 30)
+
+static uint64_t expiry(bool enabled, uint64_t control, uint64_t value)
+{
+    return enabled && (control & (TIMER_ENABLE | TIMER_MASKED)) == TIMER_ENABLE ? value
+                                                                                : UINT64_MAX;
+}
+
+uint64_t guest_registers_expiry(const struct guest_registers *registers, uint32_t enabled)
+{
+    uint64_t virtual = expiry((enabled & PPI_VIRTUAL_TIMER) != 0, registers->cntv_ctl_el0,
+                              registers->cntv_cval_el0);
+    uint64_t physical = expiry((enabled & PPI_PHYSICAL_TIMER) != 0, registers->cntp_ctl_el0,
+                               registers->cntp_cval_el0);
+
+    return virtual < physical ? virtual : physical;
+}
