@@ -136,8 +136,8 @@ def test_the_layout_is_the_hypervisors() -> None:
     assert "#define TRACE_LEVEL_SHIFT 56u" in header
     assert "#define TRACE_KIND_SHIFT  62u" in header
     assert f"#define TRACE_NONE {NONE}u" in header
-    sharing = (ROOT / "hypervisor/include/hypervisor/sharing.h").read_text()
-    assert f"SHARING_TRACE_BYTES UINT64_C({TRACE_BYTES:#x})" in sharing
+    sharing = (ROOT / "hypervisor/scheduler/scheduler.h").read_text()
+    assert f"SCHEDULER_TRACE_BYTES UINT64_C({TRACE_BYTES:#x})" in sharing
 
 
 def test_records_and_members() -> None:

@@ -25,7 +25,7 @@ LARGE_BLOCK_BYTES = 1 << 30  # memory that one stage-2 entry of level 1 maps
 DEVICETREE_BYTES = 64 << 10  # room for the devicetree of a guest
 LAST_SPI = 1019
 PCI_LIMIT = 1 << 32  # 32-bit BARs reach addresses below this
-TRACE_BYTES = 64 << 10  # of a shared core: hypervisor/include/hypervisor/sharing.h
+TRACE_BYTES = 64 << 10  # of a shared core: hypervisor/scheduler/scheduler.h
 # For tables and stack of a VCPU. The board's `tables` have room for one on each core.
 VCPU_BYTES = 128 << 10
 # For the translation tables of a channel. Both ends and the boot core map all of it: at most three
