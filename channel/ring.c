@@ -6,8 +6,8 @@ static uint64_t smaller(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-/* Without space, and without messages, the inline functions leave everything to those below, which
- * do nothing after an error. */
+/* Empties the span, so that every later ring_reserve() calls ring_reserve_slowly(), which returns
+ * NULL after an error. */
 static void fail_producer(struct ring_producer *producer, enum channel_error_kind kind,
                           uint64_t value)
 {
@@ -16,15 +16,17 @@ static void fail_producer(struct ring_producer *producer, enum channel_error_kin
     word_store(producer->errors, word_load(producer->errors) + 1);
 }
 
+/* Empties the span, so that every later ring_peek() calls ring_peek_slowly(), which returns NULL
+ * after an error. */
 static void fail_consumer(struct ring_consumer *consumer, enum channel_error_kind kind,
                           uint64_t value)
 {
     consumer->error = (struct channel_error){kind, value, ring_consumer_position(consumer)};
-    consumer->end = consumer->next;
+    consumer->span.end = consumer->span.next;
     word_store(consumer->errors, word_load(consumer->errors) + 1);
 }
 
-/* Goes to a position. Nothing is known to be free there. */
+/* Sets the position, with an empty span. */
 static void move_producer(struct ring_producer *producer, uint64_t position)
 {
     producer->next = producer->ring + (position & (producer->bytes - 1));
@@ -32,14 +34,13 @@ static void move_producer(struct ring_producer *producer, uint64_t position)
     producer->shift = position - (uintptr_t)producer->next;
 }
 
-/* Goes to a position. No message is known to be complete there. */
+/* Sets the position, with an empty span. */
 static void move_consumer(struct ring_consumer *consumer, uint64_t position)
 {
-    consumer->next = consumer->ring + (position & (consumer->bytes - 1));
-    consumer->end = consumer->next;
-    consumer->after = consumer->next;
-    consumer->check = consumer->next;
-    consumer->shift = position - (uintptr_t)consumer->next;
+    const uint8_t *next = consumer->ring + (position & (consumer->bytes - 1));
+
+    consumer->span = (struct ring_consumer_span){next, next, next, next};
+    consumer->positions.shift = position - (uintptr_t)next;
 }
 
 void ring_producer_begin(struct ring_producer *producer, void *section,
@@ -74,8 +75,7 @@ void ring_consumer_begin(struct ring_consumer *consumer, const void *section,
         .produced = &peer->produced,
         .ring = (const uint8_t *)section + CHANNEL_CONTROL_BYTES,
         .bytes = bytes,
-        .limit = position,
-        .checked = position,
+        .positions = {.complete = position, .checked = position},
         .errors = &own->errors,
         .is_open = true,
     };
@@ -92,11 +92,11 @@ void ring_producer_end(struct ring_producer *producer)
 
 void ring_consumer_end(struct ring_consumer *consumer)
 {
-    consumer->end = consumer->next;
+    consumer->span.end = consumer->span.next;
     consumer->is_open = false;
 }
 
-/* Reads how far the consumer is. Returns false if its index is invalid. */
+/* Reads the consumer's index. Returns false if its index is invalid. */
 static bool read_consumed(struct ring_producer *producer)
 {
     /* Acquire: the consumer has read the content of what it released. */
@@ -144,7 +144,7 @@ uint8_t *ring_reserve_slowly(struct ring_producer *producer, uint64_t length)
     return producer->next + sizeof(struct channel_message);
 }
 
-/* Reads how far the producer is. Returns false if its index is invalid. */
+/* Reads the producer's index. Returns false if its index is invalid. */
 static bool read_produced(struct ring_consumer *consumer)
 {
     /* Acquire: the messages before the index are complete. */
@@ -152,111 +152,144 @@ static bool read_produced(struct ring_consumer *consumer)
     uint64_t position = ring_consumer_position(consumer);
 
     if (produced - position > consumer->bytes || produced % CHANNEL_ALIGNMENT != 0 ||
-        produced - position < consumer->limit - position) {
+        produced - position < consumer->positions.complete - position) {
         fail_consumer(consumer, CHANNEL_ERROR_PRODUCED, produced);
         return false;
     }
-    consumer->limit = produced;
+    consumer->positions.complete = produced;
     return true;
 }
 
-/* Sets the ends of the complete messages at the position: at the end of the ring, too. */
-static void set_consumer_ends(struct ring_consumer *consumer, uint64_t available)
+/* Returns the complete bytes from the next message on, up to the end of the ring at most. */
+static uint64_t complete_bytes(const struct ring_consumer *consumer)
 {
-    uint64_t since_check = ring_consumer_position(consumer) - consumer->checked;
+    uint64_t to_end = (uint64_t)(consumer->ring + consumer->bytes - consumer->span.next);
+
+    return smaller(consumer->positions.complete - ring_consumer_position(consumer), to_end);
+}
+
+/* Sets where ring_release() returns true: at the end of the complete bytes, or a quarter of the
+ * ring after the last check. */
+static void set_check(struct ring_consumer *consumer, uint64_t complete)
+{
+    uint64_t since_check = ring_consumer_position(consumer) - consumer->positions.checked;
     uint64_t quarter = consumer->bytes / 4;
+    uint64_t to_check = since_check < quarter ? quarter - since_check : 0;
 
-    consumer->end = consumer->next + available;
-    consumer->check =
-        consumer->next + smaller(available, since_check < quarter ? quarter - since_check : 0);
+    consumer->span.check = consumer->span.next + smaller(complete, to_check);
 }
 
-/* Sets the ends in a run, where each message is a case for ring_peek_slowly(). */
-static void set_run_ends(struct ring_consumer *consumer)
-{
-    uint64_t to_end = (uint64_t)(consumer->ring + consumer->bytes - consumer->next);
-    uint64_t complete = consumer->limit - ring_consumer_position(consumer);
-
-    set_consumer_ends(consumer, smaller(complete, to_end));
-    consumer->end = consumer->next;
-}
-
-/* Returns the next message of a run. */
+/* Returns the next message of the run. */
 static const uint8_t *peek_in_run(struct ring_consumer *consumer, uint64_t *length, uint32_t *tag)
 {
-    *length = consumer->run_header & CHANNEL_RUN_LENGTH_MAX;
-    *tag = (uint32_t)(consumer->run_header >> 32);
-    consumer->after = consumer->next + ring_run_step(*length);
-    return consumer->next;
+    *length = consumer->run.header & CHANNEL_RUN_LENGTH_MAX;
+    *tag = ring_header_tag(consumer->run.header);
+    consumer->span.peeked_end = consumer->span.next + ring_run_step(*length);
+    return consumer->span.next;
 }
 
-/* Checks the header of the run at the position, of which `available` bytes are complete, and
- * returns its first message. NULL if the header is not that of a valid run. */
+/* Begins the run at the position. `available`: the bytes that it may have. Returns its first
+ * message; NULL after an error, if the number or the size of its messages is invalid. */
 static const uint8_t *begin_run(struct ring_consumer *consumer, uint64_t header, uint64_t available,
                                 uint64_t *length, uint32_t *tag)
 {
     uint64_t count = (header & (CHANNEL_RUN - 1)) >> CHANNEL_RUN_COUNT_SHIFT;
     uint64_t contents = count * ring_run_step(header & CHANNEL_RUN_LENGTH_MAX);
 
-    if ((header & CHANNEL_RUN) == 0 || contents == 0 || count > CHANNEL_RUN_COUNT_MAX ||
-        contents > channel_content_max(consumer->bytes) || ring_size(contents) > available) {
+    if (contents == 0 || count > CHANNEL_RUN_COUNT_MAX || ring_size(contents) > available) {
         fail_consumer(consumer, CHANNEL_ERROR_LENGTH, header);
         return NULL;
     }
-    consumer->next += sizeof(struct channel_message);
-    consumer->run_end = consumer->next + contents;
-    consumer->run_header = header;
-    set_run_ends(consumer);
+    consumer->span.next += sizeof(struct channel_message);
+    consumer->span.end = consumer->span.next;
+    consumer->run = (struct ring_consumer_run){consumer->span.next + contents, header};
+    set_check(consumer, complete_bytes(consumer));
     return peek_in_run(consumer, length, tag);
 }
 
-/* Checks the header of the message at the position, of which `available` bytes are complete. */
-static const uint8_t *peek_message(struct ring_consumer *consumer, uint64_t header,
-                                   uint64_t available, uint64_t *length, uint32_t *tag)
+/* Begins the message at the position, and the span of the complete messages there. */
+static const uint8_t *begin_message(struct ring_consumer *consumer, uint64_t header,
+                                    uint64_t *length, uint32_t *tag)
 {
-    *length = header & UINT32_MAX;
-    *tag = (uint32_t)(header >> 32);
-    if (*length > channel_content_max(consumer->bytes) || ring_size(*length) > available) {
-        return begin_run(consumer, header, available, length, tag);
-    }
-    set_consumer_ends(consumer, available);
-    consumer->after = consumer->next + ring_size(*length);
-    return consumer->next + sizeof(struct channel_message);
+    uint64_t complete = complete_bytes(consumer);
+
+    *length = ring_header_length(header);
+    *tag = ring_header_tag(header);
+    consumer->span.end = consumer->span.next + complete;
+    consumer->span.peeked_end = consumer->span.next + ring_size(*length);
+    set_check(consumer, complete);
+    return consumer->span.next + sizeof(struct channel_message);
 }
 
-/* Returns true in a run that has more messages. */
+/* Ends the run if its last message was released. Returns true if the consumer is still in it. */
 static bool is_in_run(struct ring_consumer *consumer)
 {
-    if (consumer->run_end == consumer->next) {
-        consumer->run_end = NULL;
+    if (consumer->run.end == consumer->span.next) {
+        consumer->run.end = NULL;
     }
-    return consumer->run_end != NULL;
+    return consumer->run.end != NULL;
 }
 
-/* Handles an empty ring, a ring's end, a run, and a header that is invalid. */
+/* Steps over the unused rest of the ring. Returns false after an error. Every message fits at the
+ * start of the ring, so a rest that begins there is invalid, as is one that is not complete. */
+static bool skip_rest(struct ring_consumer *consumer)
+{
+    uint64_t position = ring_consumer_position(consumer);
+    uint64_t offset = position & (consumer->bytes - 1);
+    uint64_t to_end = consumer->bytes - offset;
+
+    if (offset == 0 || to_end > consumer->positions.complete - position) {
+        fail_consumer(consumer, CHANNEL_ERROR_LENGTH, CHANNEL_SKIP);
+        return false;
+    }
+    move_consumer(consumer, position + to_end);
+    return true;
+}
+
+/* Finds complete messages at the position, and empties the span. Returns false if there are none,
+ * or after an error. */
+static bool find_messages(struct ring_consumer *consumer)
+{
+    uint64_t position = ring_consumer_position(consumer);
+
+    if (position == consumer->positions.complete &&
+        (!read_produced(consumer) || position == consumer->positions.complete)) {
+        return false;
+    }
+    move_consumer(consumer, position);
+    return true;
+}
+
 const uint8_t *ring_peek_slowly(struct ring_consumer *consumer, uint64_t *length, uint32_t *tag)
 {
     while (consumer->is_open && consumer->error.kind == CHANNEL_ERROR_NONE) {
-        uint64_t position = ring_consumer_position(consumer);
-        uint64_t offset = position & (consumer->bytes - 1);
-        uint64_t to_end = consumer->bytes - offset;
+        uint64_t available;
         uint64_t header;
 
         if (is_in_run(consumer)) {
             return peek_in_run(consumer, length, tag);
         }
-        if (position == consumer->limit &&
-            (!read_produced(consumer) || position == consumer->limit)) {
+        if (!find_messages(consumer)) {
             return NULL;
         }
-        move_consumer(consumer, position);
-        header = word_load(channel_constant_word(consumer->next));
-        /* Every message fits at the start of the ring, so a second skip in a row is invalid. */
-        if (header != CHANNEL_SKIP || offset == 0 || to_end > consumer->limit - position) {
-            return peek_message(consumer, header, smaller(consumer->limit - position, to_end),
-                                length, tag);
+        /* Bytes that a message or a run may have here: half the ring at most, as
+         * channel_content_max() says. */
+        available = smaller(complete_bytes(consumer), consumer->bytes / 2);
+        header = word_load(channel_constant_word(consumer->span.next));
+        switch (ring_classify_header(header, available)) {
+        case RING_HEADER_MESSAGE:
+            return begin_message(consumer, header, length, tag);
+        case RING_HEADER_RUN:
+            return begin_run(consumer, header, available, length, tag);
+        case RING_HEADER_SKIP:
+            if (!skip_rest(consumer)) {
+                return NULL;
+            }
+            break;
+        case RING_HEADER_INVALID:
+            fail_consumer(consumer, CHANNEL_ERROR_LENGTH, header);
+            return NULL;
         }
-        move_consumer(consumer, position + to_end);
     }
     return NULL;
 }
@@ -265,15 +298,13 @@ bool ring_producer_waits(struct ring_consumer *consumer)
 {
     uint64_t position = ring_consumer_position(consumer);
 
-    if (!consumer->is_open || position == consumer->checked) {
+    if (!consumer->is_open || position == consumer->positions.checked) {
         return false;
     }
-    consumer->checked = position;
-    if (consumer->run_end != NULL) {
-        set_run_ends(consumer);
-    } else {
-        set_consumer_ends(consumer, (uint64_t)(consumer->end - consumer->next));
-    }
+    consumer->positions.checked = position;
+    set_check(consumer, consumer->run.end != NULL
+                            ? complete_bytes(consumer)
+                            : (uint64_t)(consumer->span.end - consumer->span.next));
     /* See ring_consumer_waits(). */
     word_fence();
     return (word_load(consumer->waits) & CHANNEL_WAITS_FOR_SPACE) != 0;

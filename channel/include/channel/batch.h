@@ -39,15 +39,15 @@
 
 struct send_batch {
     uint8_t *next;  /* place of the next message */
-    uint8_t *end;   /* of the free bytes there: half the ring at most */
-    uint64_t count; /* of committed messages */
+    uint8_t *end;   /* end of the free bytes there: half the ring at most */
+    uint64_t count; /* number of committed messages */
 };
 
 struct receive_batch {
-    const uint8_t *next;
-    const uint8_t *end;  /* of the complete messages, of the ring, or of the run */
-    uint64_t run_header; /* of the run; 0: the batch is not in a run */
-    uint64_t count;      /* of messages that were returned */
+    const uint8_t *next; /* the next message; within a run, its content */
+    const uint8_t *end;  /* end of the consumer's span, or of the run */
+    uint64_t run_header; /* header of the run; 0: the batch is not in a run */
+    uint64_t count;      /* number of messages that were returned */
 };
 
 /* Internal: the batch that begins at the ring's position. */
@@ -59,11 +59,11 @@ BATCH_INLINE struct send_batch ring_send_batch(const struct ring_producer *produ
 /* Internal. The message that was peeked is part of the batch. */
 BATCH_INLINE struct receive_batch ring_receive_batch(const struct ring_consumer *consumer)
 {
-    bool is_run = consumer->run_end != NULL;
+    bool is_run = consumer->run.end != NULL;
     struct receive_batch batch = {
-        .next = consumer->next,
-        .end = is_run ? consumer->run_end : consumer->end,
-        .run_header = is_run ? consumer->run_header : 0,
+        .next = consumer->span.next,
+        .end = is_run ? consumer->run.end : consumer->span.end,
+        .run_header = is_run ? consumer->run.header : 0,
     };
     uint64_t bytes = (uint64_t)(batch.end - batch.next);
 
@@ -126,7 +126,7 @@ BATCH_INLINE struct receive_batch ring_receive_batch_begin(struct ring_consumer 
     return ring_receive_batch(consumer);
 }
 
-/* Internal: the same of a batch in a run. */
+/* Internal: receive_batch_next() within a run. */
 BATCH_INLINE const uint8_t *receive_batch_next_in_run(struct receive_batch *batch, uint64_t *length,
                                                       uint32_t *tag)
 {
@@ -136,7 +136,7 @@ BATCH_INLINE const uint8_t *receive_batch_next_in_run(struct receive_batch *batc
         return NULL;
     }
     *length = batch->run_header & CHANNEL_RUN_LENGTH_MAX;
-    *tag = (uint32_t)(batch->run_header >> 32);
+    *tag = ring_header_tag(batch->run_header);
     batch->next += ring_run_step(*length);
     batch->count++;
     return content;
@@ -150,7 +150,6 @@ BATCH_INLINE const uint8_t *receive_batch_next(struct receive_batch *batch, uint
     const uint8_t *message = batch->next;
     uint64_t available = (uint64_t)(batch->end - message);
     uint64_t header;
-    uint64_t size;
 
     if (batch->run_header != 0) {
         return receive_batch_next_in_run(batch, length, tag);
@@ -159,15 +158,14 @@ BATCH_INLINE const uint8_t *receive_batch_next(struct receive_batch *batch, uint
         return NULL;
     }
     header = word_load(channel_constant_word(message));
-    *length = header & UINT32_MAX;
-    *tag = (uint32_t)(header >> 32);
-    size = ring_size(*length);
-    /* If the header is invalid, ends the ring or begins a run, the next batch begins with it:
-     * ring_peek(). */
-    if (__builtin_expect(size > available, false)) {
+    *length = ring_header_length(header);
+    *tag = ring_header_tag(header);
+    /* A run, the end of the ring or an invalid header ends the batch. ring_peek() handles it at the
+     * begin of the next one. */
+    if (__builtin_expect(ring_classify_header(header, available) != RING_HEADER_MESSAGE, false)) {
         return NULL;
     }
-    batch->next += size;
+    batch->next += ring_size(*length);
     batch->count++;
     return message + sizeof(struct channel_message);
 }
@@ -177,10 +175,10 @@ BATCH_INLINE const uint8_t *receive_batch_next(struct receive_batch *batch, uint
 BATCH_INLINE bool ring_receive_batch_end(struct ring_consumer *consumer,
                                          const struct receive_batch *batch)
 {
-    consumer->next = batch->next;
+    consumer->span.next = batch->next;
     word_store(consumer->received, word_load(consumer->received) + batch->count);
     word_store_release(consumer->consumed, ring_consumer_position(consumer));
-    return consumer->next >= consumer->check;
+    return consumer->span.next >= consumer->span.check;
 }
 
 /* Begins a batch. The batch is empty if there is no space for a first message of `length` bytes:

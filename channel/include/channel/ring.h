@@ -8,9 +8,10 @@
  * The content of a message that lies in the peer's memory may change while it is read, if the peer
  * is malicious. A program that checks it must copy it before (copy.h).
  *
- * Positions are bytes since the first use of the channel. The inline functions work on addresses:
- * from the next message up to the end of what was found free, or complete, when a function
- * ..._slowly() looked last. That end is never beyond the end of the ring.
+ * Positions are bytes since the first use of the channel, and never wrap. The inline functions work
+ * on addresses, in a span: from the next message up to the end of the bytes that were free (for the
+ * producer) or complete (for the consumer) when a function ..._slowly() read the peer's index. A
+ * span never crosses the end of the ring. An empty span sends every call to the slow function.
  *
  * Nothing here waits, sends notifications or knows of lives; see connection.h and wait.h. A
  * producer or consumer belongs to one thread at a time. Any context.
@@ -42,25 +43,48 @@ struct ring_producer {
     struct channel_error error;
 };
 
+/* The part of the ring that ring_peek() and ring_release() use without the slow function. */
+struct ring_consumer_span {
+    const uint8_t *next;       /* the next message; within a run, its content */
+    const uint8_t *end;        /* end of the complete messages; `next` or before it: no messages */
+    const uint8_t *peeked_end; /* end of the message that ring_peek() returned last */
+    const uint8_t *check;      /* from here on ring_release() returns true */
+};
+
+/* The run that the consumer reads (run.h). The span is empty within a run, because the messages of
+ * a run have no headers. */
+struct ring_consumer_run {
+    const uint8_t *end; /* end of the run's last message; NULL: the consumer is in no run */
+    uint64_t header;
+};
+
+struct ring_consumer_positions {
+    uint64_t shift;    /* position of an address in the span, less the address */
+    uint64_t complete; /* messages before it are complete, as last seen */
+    uint64_t checked;  /* position at the last call of ring_producer_waits() */
+};
+
 struct ring_consumer {
-    const uint8_t *next;    /* place of the next message */
-    const uint8_t *end;     /* of the complete messages there */
-    const uint8_t *after;   /* end of the message that was peeked */
-    const uint8_t *check;   /* where to look whether the producer waits */
-    const uint8_t *run_end; /* in a run: its end. `end` is not after `next` then. NULL otherwise */
-    uint64_t run_header;
-    uint64_t shift;     /* position of an address, less the address */
+    struct ring_consumer_span span;
+    struct ring_consumer_run run;
+    struct ring_consumer_positions positions;
     uint64_t *consumed; /* words of the own control page */
     uint64_t *received;
     const uint64_t *waits; /* words of the producer's control page */
     const uint64_t *produced;
     const uint8_t *ring;
-    uint64_t bytes;
-    uint64_t limit;   /* position up to which messages are complete, as last seen */
-    uint64_t checked; /* position at which it looked last whether the producer waits */
+    uint64_t bytes; /* of the ring */
     uint64_t *errors;
     bool is_open; /* from ring_consumer_begin() to ring_consumer_end() */
     struct channel_error error;
+};
+
+/* What a header in a ring begins. */
+enum ring_header_kind {
+    RING_HEADER_MESSAGE,
+    RING_HEADER_RUN,     /* the number and size of its messages are still to be checked */
+    RING_HEADER_SKIP,    /* the next message is at the start of the ring */
+    RING_HEADER_INVALID, /* a message that is larger than the bytes that are available */
 };
 
 /* `section`: the producer's; `peer`: the consumer's control page. `bytes`: a power of two from
@@ -77,7 +101,7 @@ void ring_consumer_begin(struct ring_consumer *consumer, const void *section,
 void ring_producer_end(struct ring_producer *producer);
 void ring_consumer_end(struct ring_consumer *consumer);
 
-/* Internal: the paths that read the peer's index, change the end, or are in a run. */
+/* Internal: the slow functions. They read the peer's index, set the span anew, and handle runs. */
 uint8_t *ring_reserve_slowly(struct ring_producer *producer, uint64_t length);
 const uint8_t *ring_peek_slowly(struct ring_consumer *consumer, uint64_t *length, uint32_t *tag);
 
@@ -107,7 +131,33 @@ static inline uint64_t ring_producer_position(const struct ring_producer *produc
 
 static inline uint64_t ring_consumer_position(const struct ring_consumer *consumer)
 {
-    return (uintptr_t)consumer->next + consumer->shift;
+    return (uintptr_t)consumer->span.next + consumer->positions.shift;
+}
+
+/* Returns the content's bytes of a message with this header. */
+static inline uint64_t ring_header_length(uint64_t header)
+{
+    return header & UINT32_MAX;
+}
+
+/* Returns the tag of a message, or of the messages of a run, with this header. */
+static inline uint32_t ring_header_tag(uint64_t header)
+{
+    return (uint32_t)(header >> 32);
+}
+
+/* Classifies a header. `available`: the bytes, from the header on, that a message may have, at most
+ * CHANNEL_RING_MAX. Bit 31 is set in the headers of runs and of the unused rest of a ring, so
+ * neither is a length that is available. */
+static inline enum ring_header_kind ring_classify_header(uint64_t header, uint64_t available)
+{
+    if (ring_size(ring_header_length(header)) <= available) {
+        return RING_HEADER_MESSAGE;
+    }
+    if (header == CHANNEL_SKIP) {
+        return RING_HEADER_SKIP;
+    }
+    return (header & CHANNEL_RUN) != 0 ? RING_HEADER_RUN : RING_HEADER_INVALID;
 }
 
 /* Returns the place for the content of a message of up to `length` bytes, aligned to 8 bytes. NULL
@@ -172,25 +222,22 @@ static inline bool ring_consumer_waits(const struct ring_producer *producer)
 static inline const uint8_t *ring_peek(struct ring_consumer *consumer, uint64_t *length,
                                        uint32_t *tag)
 {
-    /* 64 bits: a sum of an address and a size does not wrap. */
-    uint64_t next = (uintptr_t)consumer->next;
-    uint64_t end = (uintptr_t)consumer->end;
-    uint64_t after;
+    const uint8_t *next = consumer->span.next;
+    const uint8_t *end = consumer->span.end;
+    uint64_t available = (uint64_t)(end - next);
     uint64_t header;
 
     if (__builtin_expect(end <= next, false)) {
         return ring_peek_slowly(consumer, length, tag);
     }
-    header = word_load(channel_constant_word(consumer->next));
-    *length = header & UINT32_MAX;
-    *tag = (uint32_t)(header >> 32);
-    after = next + ring_size(*length);
-    /* A run's header has no length that is so small. */
-    if (__builtin_expect(after > end, false)) {
+    header = word_load(channel_constant_word(next));
+    *length = ring_header_length(header);
+    *tag = ring_header_tag(header);
+    if (__builtin_expect(ring_classify_header(header, available) != RING_HEADER_MESSAGE, false)) {
         return ring_peek_slowly(consumer, length, tag);
     }
-    consumer->after = consumer->next + (after - next);
-    return consumer->next + sizeof(struct channel_message);
+    consumer->span.peeked_end = next + ring_size(*length);
+    return next + sizeof(struct channel_message);
 }
 
 /* Gives the space of the message back that the last ring_peek() returned. Returns true if all
@@ -198,13 +245,13 @@ static inline const uint8_t *ring_peek(struct ring_consumer *consumer, uint64_t 
  * then ring_producer_waits() tells whether to notify the producer. */
 static inline bool ring_release(struct ring_consumer *consumer)
 {
-    const uint8_t *next = consumer->after;
-    const uint8_t *check = consumer->check;
-    uint64_t position = (uintptr_t)next + consumer->shift;
+    const uint8_t *next = consumer->span.peeked_end;
+    const uint8_t *check = consumer->span.check;
+    uint64_t position = (uintptr_t)next + consumer->positions.shift;
     uint64_t *consumed = consumer->consumed;
     uint64_t *received = consumer->received;
 
-    consumer->next = next;
+    consumer->span.next = next;
     word_store(received, word_load(received) + 1);
     word_store_release(consumed, position);
     return next >= check;

@@ -42,8 +42,8 @@ void ring_consumer_begin(struct ring_consumer *consumer, const void *section,
     consumer->produced = &peer->produced;
     consumer->ring = (const uint8_t *)section + CHANNEL_CONTROL_BYTES;
     consumer->bytes = ring_bytes;
-    consumer->limit = position;
-    consumer->checked = position;
+    consumer->positions.complete = position;
+    consumer->positions.checked = position;
     consumer->is_open = true;
     move_consumer(consumer, position);
     word_store(consumer->consumed, position);
