@@ -41,7 +41,7 @@ def table(symbols: list[tuple[int, str]], room: int) -> bytes:
     """
     offsets = struct.pack(f"<{len(symbols) + 1}I", len(symbols), *(each for each, _ in symbols))
     names = [name.encode() for _, name in symbols]
-    for length in range(max(map(len, names), default=0), 0, -1):
+    for length in range(max(map(len, names), default=1), 0, -1):
         whole = offsets + b"".join(name[:length] + b"\0" for name in names)
         if len(whole) <= room:
             return whole.ljust(room, b"\0")
@@ -56,9 +56,7 @@ def fill(nm: str, objcopy: str, linked: Path, elf: Path, image: Path) -> None:
             [objcopy, "-O", "binary", f"--only-section={_SECTION}", linked, section], check=True
         )
         section.write_bytes(table(read_symbols(nm, linked), section.stat().st_size))
-        subprocess.run(
-            [objcopy, f"--update-section={_SECTION}={section}", linked, elf], check=True
-        )
+        subprocess.run([objcopy, f"--update-section={_SECTION}={section}", linked, elf], check=True)
     subprocess.run([objcopy, "-O", "binary", elf, image], check=True)
 
 

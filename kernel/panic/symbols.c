@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The symbol table, as tools/symbol_table.py writes it: the number of symbols, their offsets from the
- * image's start in ascending order, and the names, each ended by a zero byte, in the same order.
+ * The symbol table, as tools/symbol_table.py writes it: the number of symbols, their offsets from
+ * the image's start in ascending order, and the names, each ended by a zero byte, in the same
+ * order.
  */
 #include "panic/symbols.h"
 

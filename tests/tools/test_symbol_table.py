@@ -6,10 +6,12 @@ from __future__ import annotations
 import importlib.util
 
 import pytest
+
 from bulkhead.paths import ROOT
 
 _SPEC = importlib.util.spec_from_file_location("symbol_table", ROOT / "tools/symbol_table.py")
-assert _SPEC is not None and _SPEC.loader is not None
+assert _SPEC is not None
+assert _SPEC.loader is not None
 symbol_table = importlib.util.module_from_spec(_SPEC)
 _SPEC.loader.exec_module(symbol_table)
 
