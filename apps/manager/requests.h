@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Requests from outside of the machine: `./bulkhead partition` writes them to the last page of the
- * staging memory, with the image before it (tools/bulkhead/running/partitions.py).
+ * staging memory, with the image before it (tools/bulkhead/managing/partitions.py).
  */
 #ifndef APP_MANAGER_REQUESTS_H
 #define APP_MANAGER_REQUESTS_H

@@ -19,7 +19,7 @@ from support.written_system import boot
 
 from bulkhead.building.build import Variant, build, guest_image
 from bulkhead.building.plugin import build_plugin
-from bulkhead.running.partitions import Command
+from bulkhead.managing.partitions import Command
 from bulkhead.running.qemu import escape
 from bulkhead.settings import Settings
 from bulkhead.system.assemble import read

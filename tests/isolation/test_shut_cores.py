@@ -16,9 +16,9 @@ import pytest
 from support.managed_system import BOARD, ENDLESS, MANAGER, QUIET, WORK, ManagedRun, partition
 from support.written_system import StartGuest, boot, reports
 
+from bulkhead.managing.partitions import Command
+from bulkhead.managing.partitions import State as Managed
 from bulkhead.running.guest import GuestProcess
-from bulkhead.running.partitions import Command
-from bulkhead.running.partitions import State as Managed
 from bulkhead.system.layout import Layout
 from bulkhead.system.reports import State
 

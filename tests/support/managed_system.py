@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from bulkhead.running import machine_memory
+from bulkhead.inspecting import machine_memory
+from bulkhead.managing.partitions import Answer, Command, Requests, State
 from bulkhead.running.guest import GuestProcess
-from bulkhead.running.partitions import Answer, Command, Requests, State
 from bulkhead.running.qemu import UserNetwork
 from bulkhead.settings import Settings
 from bulkhead.system.assemble import assemble, read

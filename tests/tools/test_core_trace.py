@@ -16,8 +16,8 @@ from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as schema
 
 from bulkhead.cli import bulkhead
 from bulkhead.errors import EXIT_USER_ERROR, UserError
+from bulkhead.inspecting.attach import GuestMemory, Running
 from bulkhead.paths import ROOT
-from bulkhead.running.attach import GuestMemory, Running
 from bulkhead.system.description import PAGE_BYTES
 from bulkhead.system.layout import TRACE_BYTES
 from bulkhead.system.reports import CAUSES

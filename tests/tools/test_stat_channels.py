@@ -10,9 +10,9 @@ from pathlib import Path
 
 from rich.console import Console
 
+from bulkhead.inspecting import stat_channels
+from bulkhead.inspecting.attach import ChannelMemory, Running
 from bulkhead.paths import ROOT
-from bulkhead.running import stat_channels
-from bulkhead.running.attach import ChannelMemory, Running
 from bulkhead.system.description import PAGE_BYTES
 
 SECTION = 4 * PAGE_BYTES

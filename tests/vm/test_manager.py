@@ -29,8 +29,8 @@ from support.managed_system import (
 from support.written_system import TWO_STATES, StartGuest
 
 from bulkhead.building.build import guest_image
+from bulkhead.managing.partitions import Command, State
 from bulkhead.peers import linux_guest
-from bulkhead.running.partitions import Command, State
 
 _BUSY, _WRONG_STATE, _NEVER, _BAD_IMAGE, _TOO_LARGE, _DAMAGED, _CHANGED = range(-3, -10, -1)
 _MANAGER_ITSELF, _INVALID = 0, -2

@@ -225,8 +225,8 @@ def stat(name: str, json_path: Path | None) -> None:
     processor that it is promised, and the share that it received. They are read from the machine's
     memory, without stopping any guest.
     """
-    from bulkhead.measuring.bench import check_output_path
-    from bulkhead.running.stat_system import stat_system
+    from bulkhead.inspecting.stat_system import stat_system
+    from bulkhead.output_path import check_output_path
 
     check_output_path(json_path, "--json")
     stat_system(name, json_path)
@@ -240,7 +240,7 @@ def top(name: str) -> None:
     The default system is demo. The system must be running. An exit is a change from a guest to the
     hypervisor. Press Ctrl-C to quit.
     """
-    from bulkhead.running.stat_system import top_system
+    from bulkhead.inspecting.stat_system import top_system
 
     top_system(name)
 
@@ -259,7 +259,7 @@ def partition(action: str, name: str | None, image: Path | None, system: str) ->
     (docs/partitions.md). The other partitions continue. An image is checked before anything
     changes.
     """
-    from bulkhead.running.partition_command import partition_command
+    from bulkhead.managing.partition_command import partition_command
 
     partition_command(action, name, image, system)
 

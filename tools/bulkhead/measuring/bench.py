@@ -27,6 +27,7 @@ from bulkhead.building.build import Variant, build
 from bulkhead.building.plugin import build_plugin
 from bulkhead.errors import UserError
 from bulkhead.measuring.steal import processor_time
+from bulkhead.output_path import check_output_path
 from bulkhead.paths import BENCHES, OUTPUT, ROOT
 from bulkhead.settings import Settings
 from bulkhead.setup import packages, qemu_program
@@ -169,19 +170,6 @@ def write_record(
     temporary = path.with_name(f".{path.name}.new")
     temporary.write_text(json.dumps(record, indent=2) + "\n")
     temporary.replace(path)
-
-
-def check_output_path(path: Path | None, option: str = "--json") -> None:
-    """Raise UserError if the file can't be written. Call it before a long measurement."""
-    if path is None:
-        return
-    fix = "name a file in a folder that can be written to"
-    if path.is_dir():
-        raise UserError(f"{option} {path} is a folder", fix)
-    if not path.parent.is_dir():
-        raise UserError(f"{option} {path}: there is no folder {path.parent}", fix)
-    if not os.access(path.parent, os.W_OK) or (path.exists() and not os.access(path, os.W_OK)):
-        raise UserError(f"{option} {path} can't be written", fix)
 
 
 def load(name: str) -> ModuleType:

@@ -12,12 +12,12 @@ from bulkhead.measuring import figures, size
 from bulkhead.measuring.bench import (
     BenchContext,
     Number,
-    check_output_path,
     format_value,
     load,
     write_record,
 )
 from bulkhead.measuring.figures import Comparison, Figures
+from bulkhead.output_path import check_output_path
 from bulkhead.paths import display
 from bulkhead.settings import Settings
 

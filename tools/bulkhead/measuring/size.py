@@ -5,8 +5,9 @@ import re
 from pathlib import Path
 
 from bulkhead.building import build
-from bulkhead.measuring.bench import BenchResult, Number, check_output_path, report
+from bulkhead.measuring.bench import BenchResult, Number, report
 from bulkhead.measuring.instructions import PARTS, ImageCode
+from bulkhead.output_path import check_output_path
 from bulkhead.paths import OUTPUT
 from bulkhead.running.guest import GuestProcess
 from bulkhead.running.qemu import Machine, NetworkCard, UserNetwork

@@ -6,7 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from bulkhead import console
-from bulkhead.measuring.bench import check_output_path
+from bulkhead.output_path import check_output_path
 from bulkhead.settings import Settings
 from bulkhead.system.assemble import assemble, read
 from bulkhead.system.channel_table import show_channels

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from bulkhead.errors import UserError
-from bulkhead.running.attach import Running
+from bulkhead.inspecting.attach import Running
 from bulkhead.system.description import PAGE_BYTES
 from bulkhead.system.layout import TRACE_BYTES
 from bulkhead.system.reports import State, VcpuReport, parse

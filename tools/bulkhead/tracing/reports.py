@@ -14,7 +14,7 @@ from enum import IntEnum
 from pathlib import Path
 
 from bulkhead.errors import UserError
-from bulkhead.running.attach import GuestMemory
+from bulkhead.inspecting.attach import GuestMemory
 from bulkhead.running.qmp import QmpClient, QmpError
 
 Read = Callable[[int, int], bytes]  # reads bytes at a physical address

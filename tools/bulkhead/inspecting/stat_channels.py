@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bulkhead.running.attach import ChannelMemory, Running
+from bulkhead.inspecting.attach import ChannelMemory, Running
 from bulkhead.system.description import PAGE_BYTES
 
 if TYPE_CHECKING:

@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING
 
 from bulkhead import console
 from bulkhead.errors import UserError
-from bulkhead.running.attach import Running, attach
-from bulkhead.running.qmp import QmpClient, QmpError
-from bulkhead.running.stat_channels import (
+from bulkhead.inspecting.attach import Running, attach
+from bulkhead.inspecting.stat_channels import (
     EndCounters,
     channel_records,
     channel_table,
     read_channels,
 )
-from bulkhead.running.stat_interrupts import interrupt_records, interrupt_table, is_shown
+from bulkhead.inspecting.stat_interrupts import interrupt_records, interrupt_table, is_shown
+from bulkhead.running.qmp import QmpClient, QmpError
 from bulkhead.system.interrupt_sources import InterruptSource, read_sources
 from bulkhead.system.problems import duration
 from bulkhead.system.reports import CAUSES, VcpuReport, read_reports
