@@ -107,7 +107,7 @@ def test_the_hypervisor_reaches_all_that_is_put_together() -> None:
     assert {
         "isolation/test_attacks.py",
         "vm/test_systems.py",
-        "tools/test_run_terminal.py",
+        "tools/running/test_run_terminal.py",
     } <= found
     assert "vm/test_frames.py" not in found
     assert any("psci" in test for test in found if "::host" in test)
@@ -116,8 +116,8 @@ def test_the_hypervisor_reaches_all_that_is_put_together() -> None:
 @pytest.mark.parametrize(
     ("name", "expected", "unexpected"),
     [
-        ("tools/bulkhead/measuring/wire.py", "tools/test_wire.py", "vm/test_kernel.py"),
-        ("tools/bulkhead/running/qmp.py", "vm/test_kernel.py", "tools/test_wire.py"),
+        ("tools/bulkhead/measuring/wire.py", "tools/measuring/test_wire.py", "vm/test_kernel.py"),
+        ("tools/bulkhead/running/qmp.py", "vm/test_kernel.py", "tools/measuring/test_wire.py"),
         ("tests/support/tap_wire.py", "device/test_device.py", "vm/test_kernel.py"),
         ("tests/support/demos.py", "vm/test_network.py", "device/test_device.py"),
         ("tests/vm/test_frames.py", "vm/test_frames.py", "vm/test_network.py"),
