@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * The kernel heap: TLSF over pages. Only threads use it, so disabled preemption is a sufficient
- * lock, and interrupts are not delayed.
- */
+/* The kernel heap: TLSF over pages, under the lock of memory management (mm/memory_lock.h). */
 #include "mm/heap.h"
 
 #include "kernel/panic.h"
+#include "mm/memory_lock.h"
 #include "mm/tlsf.h"
-#include "sched/scheduler.h"
 
 static struct {
     struct tlsf tlsf;
@@ -60,7 +57,7 @@ void *heap_allocate_aligned(size_t bytes, size_t alignment)
     if ((alignment & (alignment - 1)) != 0 || alignment > PAGE_BYTES) {
         panic("heap: alignment to %zu bytes", alignment);
     }
-    scheduler_preemption_disable();
+    memory_lock();
     if (bytes > 0) {
         memory = tlsf_allocate(&heap.tlsf, bytes, alignment);
         if (memory == NULL && grow(bytes, alignment)) {
@@ -73,7 +70,7 @@ void *heap_allocate_aligned(size_t bytes, size_t alignment)
     if (heap.tlsf.damaged) {
         panic("heap: a free block was written to, or its neighbour beyond its end");
     }
-    scheduler_preemption_enable();
+    memory_unlock();
     return memory;
 }
 
@@ -87,28 +84,28 @@ void heap_free(void *memory)
     if (memory == NULL) {
         return;
     }
-    scheduler_preemption_disable();
+    memory_lock();
     if (!tlsf_free(&heap.tlsf, memory)) {
         panic("heap: %p is not an allocated block, or it was written beyond its end", memory);
     }
-    scheduler_preemption_enable();
+    memory_unlock();
 }
 
 void heap_count(struct memory_statistics *statistics)
 {
-    scheduler_preemption_disable();
+    memory_lock();
     statistics->heap_total_bytes = heap.tlsf.total_bytes;
     statistics->heap_used_bytes = heap.tlsf.used_bytes;
     statistics->heap_peak_bytes = heap.tlsf.peak_bytes;
     statistics->heap_failures = heap.failures;
-    scheduler_preemption_enable();
+    memory_unlock();
 }
 
 const char *heap_check(void)
 {
-    scheduler_preemption_disable();
+    memory_lock();
     const char *wrong = tlsf_check(&heap.tlsf);
 
-    scheduler_preemption_enable();
+    memory_unlock();
     return wrong;
 }

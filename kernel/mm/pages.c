@@ -5,14 +5,14 @@
  * neighbouring extents when pages are freed.
  *
  * A search takes linear time in the number of free extents. There are few, because only stacks,
- * heap growth and buffers of drivers use pages. It runs with preemption disabled and interrupts
- * enabled.
+ * heap growth and buffers of drivers use pages. It runs under the lock of memory management
+ * (mm/memory_lock.h).
  */
 #include "mm/pages.h"
 
 #include "kernel/memory.h"
 #include "kernel/panic.h"
-#include "sched/scheduler.h"
+#include "mm/memory_lock.h"
 
 struct extent {
     struct extent *next; /* at a higher address, not adjacent */
@@ -180,10 +180,10 @@ void *page_allocate(size_t count, size_t alignment)
     if (count == 0 || alignment < PAGE_BYTES || (alignment & (alignment - 1)) != 0) {
         panic("page_allocate: %zu pages aligned to %zu", count, alignment);
     }
-    scheduler_preemption_disable();
+    memory_lock();
     void *memory = allocate(count, alignment);
 
-    scheduler_preemption_enable();
+    memory_unlock();
     return memory;
 }
 
@@ -203,18 +203,18 @@ void page_free(void *memory, size_t count)
 {
     uintptr_t start = (uintptr_t)memory;
 
-    scheduler_preemption_disable();
+    memory_lock();
     if (count == 0 || start % PAGE_BYTES != 0 || !is_ours(start, count) ||
         !insert_extent(start, count)) {
         panic("page_free: %zu pages at %p are not allocated", count, memory);
     }
-    scheduler_preemption_enable();
+    memory_unlock();
 }
 
 void pages_count(size_t *used_bytes, size_t *free_bytes)
 {
-    scheduler_preemption_disable();
+    memory_lock();
     *free_bytes = pages.free_pages * PAGE_BYTES;
     *used_bytes = (pages.total_pages - pages.free_pages) * PAGE_BYTES;
-    scheduler_preemption_enable();
+    memory_unlock();
 }
