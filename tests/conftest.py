@@ -35,7 +35,7 @@ from bulkhead.running.qemu import Machine
 
 StartGuest = Callable[..., GuestProcess]
 # Suites with test programs in C.
-UNIT_PROGRAMS = ("channel", "hostile", "model", "unit")
+UNIT_PROGRAMS = ("channel", "hostile", "memory_order", "unit")
 _CONSOLE_TAIL_LINES = 60
 _LISTED_FILES_MAX = 40
 _logs = pytest.StashKey[list[Path]]()

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The interface of kernel/interrupt to the interrupt controller: GICv3 in kernel/arm64/gic, a model
- * in unit tests. Numbers are INTIDs as in kernel/interrupt.h. Unless said otherwise a call is made
- * with this core's interrupts masked, and takes at most 300 register accesses: every wait
+ * The interface of kernel/interrupt to the interrupt controller: GICv3 in kernel/machine/arm64/gic,
+ * a model in unit tests. Numbers are INTIDs as in kernel/interrupt.h. Unless said otherwise a call
+ * is made with this core's interrupts masked, and takes at most 300 register accesses: every wait
  * for the controller has a bound.
  */
 #ifndef INTERRUPT_CONTROLLER_H

@@ -13,7 +13,7 @@ import pytest
 from bulkhead.paths import TESTS
 
 DEVICE = TESTS / "device"
-_OTHERS = ("unit/virtio", "hostile", "model", "vm")
+_OTHERS = ("unit/virtio", "hostile", "memory_order", "vm")
 _NONE = ("none yet", "not possible: ")
 _NAME = re.compile(r"`([^`]+)`")
 _CLAUSE = re.compile(r"\d+(?:\.\d+)+")

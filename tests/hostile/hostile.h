@@ -13,7 +13,7 @@
  *     registers.c what the driver sees of it: MMIO, PCI, and the legacy interface of each
  *     traffic.c   frames and control commands as an honest device, and as a lying one, moves them
  *     ring_lies.c the lies that a format of the ring allows; what is honest in a ring is the model
- *                 in models/virtio
+ *                 in hardware_models/virtio
  *     snare.c     lies that wait for an access of the driver: a register or word of shared memory
  *                 is different from one access to the next
  *     platform.c  virtio/platform.h
@@ -31,8 +31,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "models/pci/pci.h"
-#include "models/virtio/ring.h"
+#include "hardware_models/pci/pci.h"
+#include "hardware_models/virtio/ring.h"
 #include "virtio/mmio.h"
 #include "virtio/net.h"
 #include "virtio/net_control.h"

@@ -14,7 +14,7 @@ from bulkhead.paths import ROOT
 # Where the headers of a layer are looked up.
 INCLUDE_FOLDERS = {
     "apps": ("apps",),
-    "kernel": ("kernel/include", "kernel", "kernel/arm64", "kernel/host/include"),
+    "kernel": ("kernel/include", "kernel", "kernel/machine/arm64", "kernel/machine/host/include"),
     "hypervisor": ("hypervisor/include", "hypervisor"),
     "virtio": ("virtio/include", "virtio"),
     "libc": ("libc/include", "libc/extensions"),

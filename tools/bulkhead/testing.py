@@ -35,7 +35,7 @@ _LONG = "--long"
 _FUZZERS = ("tests/channel/fuzz_channel", "tests/hostile/fuzz_driver")
 _SUITES = {
     "unit": _Suite((_HOST_GCC, _HOST_CLANG, build.ARM32)),
-    "model": _Suite((_HOST_GCC, _HOST_CLANG), frozenset({"model"})),
+    "memory_order": _Suite((_HOST_GCC, _HOST_CLANG), frozenset({"model"})),
     "channel": _Suite((_HOST_GCC, _HOST_CLANG), frozenset({"python"})),
     "device": _Suite((_HOST_GCC,), frozenset({"run", "device"})),
     "hostile": _Suite((_HOST_GCC, _HOST_CLANG)),

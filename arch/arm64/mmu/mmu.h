@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The kernel's only translation: boot/mmu_boot.c builds it, and kernel/arm64/mmu/mmu.c changes it
- * later.
+ * The kernel's only translation: boot/mmu_boot.c builds it, and kernel/machine/arm64/mmu/mmu.c
+ * changes it later.
  */
 #ifndef MMU_H
 #define MMU_H

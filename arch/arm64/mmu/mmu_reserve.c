@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The translation and its first table pages, which lie inside the image and so are mapped by pages.
- * This file runs with the MMU off, unlike kernel/arm64/mmu/mmu.c.
+ * This file runs with the MMU off, unlike kernel/machine/arm64/mmu/mmu.c.
  */
 #include "mmu/mmu.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The kernel's interface to the processor. One implementation is linked: arch/arm64 with
- * kernel/arm64 for guests, kernel/host for unit tests (threads on ucontext, a clock that tests
- * set). Small, frequent functions are inline in <arch/cpu_inline.h>, found through the include
- * path.
+ * kernel/machine/arm64 for guests, kernel/machine/host for unit tests (threads on ucontext, a clock
+ * that tests set). Small, frequent functions are inline in <arch/cpu_inline.h>, found through the
+ * include path.
  */
 #ifndef ARCH_CPU_H
 #define ARCH_CPU_H

@@ -151,7 +151,7 @@ def test_a_thread_that_reads_the_counter_is_not_the_kernels_entry() -> None:
         ("kernel/sched/scheduler.c", "decision"),
         ("schedule/sporadic_server.c", "decision"),
         ("kernel/time/clock.c", "decision"),
-        ("kernel/arm64/exceptions.c", "entry"),
+        ("kernel/machine/arm64/exceptions.c", "entry"),
         ("arch/arm64/context.S", "entry"),
         ("bench/vcpu/share.h", ""),
     ],

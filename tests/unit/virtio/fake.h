@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A virtio network device inside the test process: the device's side of the registers (MMIO and
- * PCI), written from the standard, on the model of the rings (models/virtio/ring.h), and a test
- * implementation of virtio/platform.h that leads the driver's accesses to it. The device fails the
- * test when the driver breaks a rule of the standard.
+ * PCI), written from the standard, on the model of the rings (hardware_models/virtio/ring.h), and a
+ * test implementation of virtio/platform.h that leads the driver's accesses to it. The device fails
+ * the test when the driver breaks a rule of the standard.
  */
 #ifndef TESTS_VIRTIO_FAKE_H
 #define TESTS_VIRTIO_FAKE_H
@@ -16,8 +16,8 @@
 
 #include <cmocka.h>
 
-#include "models/pci/pci.h"
-#include "models/virtio/ring.h"
+#include "hardware_models/pci/pci.h"
+#include "hardware_models/virtio/ring.h"
 #include "virtio/mmio.h"
 #include "virtio/pci.h"
 #include "virtio/platform.h"
@@ -163,7 +163,7 @@ void fake_pci_describe(struct fake_device *device, uint16_t device_id);
 void fake_pci_capability(struct fake_device *device, unsigned at, unsigned next, unsigned length,
                          unsigned type, unsigned bar, uint32_t offset, uint32_t bytes);
 
-/* The rings (models/virtio/ring.h), by the queue's number. */
+/* The rings (hardware_models/virtio/ring.h), by the queue's number. */
 struct ring *fake_ring(unsigned index);
 /* Memory of a chain's segment. */
 uint8_t *fake_memory(const struct ring_segment *segment);

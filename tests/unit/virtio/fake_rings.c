@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The device's rings, on the model in models/virtio/ring.h. */
+/* The device's rings, on the model in hardware_models/virtio/ring.h. */
 #include "fake.h"
 #include "virtio/endian.h"
 #include <string.h>

@@ -8,8 +8,8 @@
 
 /*
  * Returns when the word does not have the value, after an interrupt, after 0.2 ms at most
- * (kernel/arm64/timer starts the event stream), or earlier. The word is in Normal cacheable memory:
- * an exclusive load of other memory may fault. It may be read-only. Thread context.
+ * (kernel/machine/arm64/timer starts the event stream), or earlier. The word is in Normal cacheable
+ * memory: an exclusive load of other memory may fault. It may be read-only. Thread context.
  *
  * The load opens the exclusive monitor on the word. The first store of any processor to it sends an
  * event, which ends the WFE (Arm ARM, "WFE wake-up events": the global monitor changes from

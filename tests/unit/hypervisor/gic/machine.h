@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A GICv3 with one security state (models/gic), and a system with two partitions on it. While
- * `guarded` is set, a write to anything that is not the first partition's, or that would give it
- * more than a guest may have, ends the program.
+ * A GICv3 with one security state (hardware_models/gic), and a system with two partitions on it.
+ * While `guarded` is set, a write to anything that is not the first partition's, or that would give
+ * it more than a guest may have, ends the program.
  */
 #ifndef HYPERVISOR_TEST_MACHINE_H
 #define HYPERVISOR_TEST_MACHINE_H
 
+#include "hardware_models/gic/gic.h"
 #include "hypervisor/access.h"
 #include "hypervisor/vcpu.h"
 #include "interface.h"
-#include "models/gic/gic.h"
 
 #define MACHINE_CORES    5u
 #define MACHINE_SENT_MAX 32u

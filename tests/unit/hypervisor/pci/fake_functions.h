@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Configuration space of a few functions (models/pci). It ends the test when something is done to
- * it that must not be: see fake_functions.c.
+ * Configuration space of a few functions (hardware_models/pci). It ends the test when something is
+ * done to it that must not be: see fake_functions.c.
  */
 #ifndef FAKE_FUNCTIONS_H
 #define FAKE_FUNCTIONS_H
 
+#include "hardware_models/pci/pci.h"
 #include "hypervisor/partition.h"
-#include "models/pci/pci.h"
 #include "pci/config_space.h"
 #include <stddef.h>
 

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A PCI hierarchy in the test process: functions (models/pci) below bridges that route by the bus
- * numbers written to them, memory behind the host bridge's narrow window, and an interrupt
+ * A PCI hierarchy in the test process: functions (hardware_models/pci) below bridges that route by
+ * the bus numbers written to them, memory behind the host bridge's narrow window, and an interrupt
  * controller that remembers what it was asked.
  */
 #ifndef FAKE_PCI_H
 #define FAKE_PCI_H
 
+#include "hardware_models/pci/pci.h"
 #include "kernel/interrupt.h"
 #include "kernel/pci.h"
-#include "models/pci/pci.h"
 #include <stdbool.h>
 #include <stdint.h>
 

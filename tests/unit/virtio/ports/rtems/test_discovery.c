@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Tests how the port to RTEMS connects a device to its interrupt line, which it may share. */
 #include "discovery.h"
+#include "hardware_models/rtems/interrupt_line.h"
 #include "machine.h"
-#include "models/rtems/interrupt_line.h"
 #include <setjmp.h>
 #include <stdarg.h>
 

@@ -7,7 +7,7 @@
 #include "../../../../../virtio/ports/rtems/discovery.h"
 #include "../../../../../virtio/ports/rtems/machine.h"
 #include "fake.h"
-#include "models/rtems/interrupt_line.h"
+#include "hardware_models/rtems/interrupt_line.h"
 #include "virtio/net.h"
 #include <stdlib.h>
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The shared memory and the virtqueues, as the tests' back-end sees them: the model of the rings in
- * models/virtio, with chains of one descriptor. */
+ * hardware_models/virtio, with chains of one descriptor. */
 #ifndef TESTS_VHOST_USER_FAKE_QUEUES_H
 #define TESTS_VHOST_USER_FAKE_QUEUES_H
 
 #include "fake_socket.h"
-#include "models/virtio/ring.h"
+#include "hardware_models/virtio/ring.h"
 #include <stdbool.h>
 #include <stdint.h>
 

@@ -3,8 +3,8 @@
  * The library's own rings. Only their beginnings are written again: GenMC can't execute a copy of a
  * struct to where a pointer says.
  */
-#ifndef TESTS_MODEL_GENMC_RINGS_H
-#define TESTS_MODEL_GENMC_RINGS_H
+#ifndef TESTS_MEMORY_ORDER_GENMC_RINGS_H
+#define TESTS_MEMORY_ORDER_GENMC_RINGS_H
 
 #define ring_producer_begin producer_begin_by_copy
 #define ring_consumer_begin consumer_begin_by_copy

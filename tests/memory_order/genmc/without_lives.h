@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* In place of connection.c, for programs in which the lives of the sides do not change. */
-#ifndef TESTS_MODEL_GENMC_WITHOUT_LIVES_H
-#define TESTS_MODEL_GENMC_WITHOUT_LIVES_H
+#ifndef TESTS_MEMORY_ORDER_GENMC_WITHOUT_LIVES_H
+#define TESTS_MEMORY_ORDER_GENMC_WITHOUT_LIVES_H
 
 #include "channel/connection.h"
 

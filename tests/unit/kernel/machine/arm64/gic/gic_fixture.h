@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tests kernel/arm64/gic against a model of the hardware (fake_gic.h): calls that must succeed, and
- * the runner. The driver's state lives as long as the machine, so each test runs in its own
- * process.
+ * Tests kernel/machine/arm64/gic against a model of the hardware (fake_gic.h): calls that must
+ * succeed, and the runner. The driver's state lives as long as the machine, so each test runs in
+ * its own process.
  */
 #ifndef GIC_FIXTURE_H
 #define GIC_FIXTURE_H

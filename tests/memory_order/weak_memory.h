@@ -20,8 +20,8 @@
  * accesses the fences must order. Two accesses without an order, one of them a store, are an error:
  * a data race, in which the value could be old, incomplete or too new.
  */
-#ifndef TESTS_MODEL_WEAK_MEMORY_H
-#define TESTS_MODEL_WEAK_MEMORY_H
+#ifndef TESTS_MEMORY_ORDER_WEAK_MEMORY_H
+#define TESTS_MEMORY_ORDER_WEAK_MEMORY_H
 
 #include <stdbool.h>
 #include <stddef.h>

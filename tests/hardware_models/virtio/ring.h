@@ -16,13 +16,13 @@
  * writes to the fields of the ring, whose addresses are those of ring_place().
  *
  * Two models of rings are separate from this one on purpose:
- * - tests/model/device.c, because the explorer of the weak memory model has to see each access and
- *   barrier of the device as a step of its own;
+ * - tests/memory_order/device.c, because the explorer of the weak memory model has to see each
+ * access and barrier of the device as a step of its own;
  * - tests/device/rules_*.c, because they check the driver's stores beside a real device (QEMU's),
  *   and must not share an error with the device of the other tests.
  */
-#ifndef TESTS_MODELS_VIRTIO_RING_H
-#define TESTS_MODELS_VIRTIO_RING_H
+#ifndef TESTS_HARDWARE_MODELS_VIRTIO_RING_H
+#define TESTS_HARDWARE_MODELS_VIRTIO_RING_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -92,8 +92,8 @@ struct ring {
     uint16_t held[RING_SIZE_MAX];
 };
 
-/* Clears the ring, and sets its memory operations and size. All bytes of a ring that was never reset
- * must be 0. */
+/* Clears the ring, and sets its memory operations and size. All bytes of a ring that was never
+ * reset must be 0. */
 void ring_reset(struct ring *ring, const struct ring_memory *memory, uint16_t size);
 
 /* Takes the next available chain. Returns false if there is none, or none that the device can

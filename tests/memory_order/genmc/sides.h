@@ -4,8 +4,8 @@
  * was right if the doorbell rings sooner or later. Included once by each program, before the
  * library's own source.
  */
-#ifndef TESTS_MODEL_GENMC_SIDES_H
-#define TESTS_MODEL_GENMC_SIDES_H
+#ifndef TESTS_MEMORY_ORDER_GENMC_SIDES_H
+#define TESTS_MEMORY_ORDER_GENMC_SIDES_H
 
 #include "channel/wait.h"
 

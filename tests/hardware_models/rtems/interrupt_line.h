@@ -4,8 +4,8 @@
  * several devices may share. RTEMS enables it with its first handler and disables it with its last.
  * A call for another vector, or with other options than a shared handler's, fails the test.
  */
-#ifndef TESTS_MODELS_RTEMS_INTERRUPT_LINE_H
-#define TESTS_MODELS_RTEMS_INTERRUPT_LINE_H
+#ifndef TESTS_HARDWARE_MODELS_RTEMS_INTERRUPT_LINE_H
+#define TESTS_HARDWARE_MODELS_RTEMS_INTERRUPT_LINE_H
 
 #include <rtems/irq-extension.h>
 #include <stdbool.h>

@@ -9,8 +9,8 @@
  * what is behind the BARs. For a function that is wrong on purpose it writes to the arrays, which
  * hold any value.
  */
-#ifndef TESTS_MODELS_PCI_PCI_H
-#define TESTS_MODELS_PCI_PCI_H
+#ifndef TESTS_HARDWARE_MODELS_PCI_PCI_H
+#define TESTS_HARDWARE_MODELS_PCI_PCI_H
 
 #include <devices/pci_registers.h>
 #include <stdbool.h>

@@ -4,8 +4,8 @@
  * find out whether a program needs it: an acquire load or a release store becomes a relaxed one, an
  * acquire or release fence disappears, and a full fence becomes a release and an acquire fence.
  */
-#ifndef TESTS_MODEL_ORDERS_H
-#define TESTS_MODEL_ORDERS_H
+#ifndef TESTS_MEMORY_ORDER_ORDERS_H
+#define TESTS_MEMORY_ORDER_ORDERS_H
 
 #include "weak_memory.h"
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The smallest device there is, written from the standard: its side of both rings (VIRTIO 1.3, 2.7
  * and 2.8) with the barriers it needs, over weak_memory.h. It answers a request with the number
- * after it. It does not use models/virtio: the explorer has to see each access of the device. */
-#ifndef TESTS_MODEL_DEVICE_H
-#define TESTS_MODEL_DEVICE_H
+ * after it. It does not use hardware_models/virtio: the explorer has to see each access of the
+ * device. */
+#ifndef TESTS_MEMORY_ORDER_DEVICE_H
+#define TESTS_MEMORY_ORDER_DEVICE_H
 
 #include "virtio/transport.h"
 #include "weak_memory.h"

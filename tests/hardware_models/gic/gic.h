@@ -9,8 +9,8 @@
  * changed while a group is on, table registers of running LPIs or of a running ITS changed. With
  * gic.watch the test adds rules of its own: whose registers may be accessed, and with what values.
  */
-#ifndef TESTS_MODELS_GIC_GIC_H
-#define TESTS_MODELS_GIC_GIC_H
+#ifndef TESTS_HARDWARE_MODELS_GIC_GIC_H
+#define TESTS_HARDWARE_MODELS_GIC_GIC_H
 
 #include <stdbool.h>
 #include <stdint.h>

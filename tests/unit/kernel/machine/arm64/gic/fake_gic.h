@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A GICv3 with an ITS (models/gic), where virt.dts of tests/unit/kernel/devicetree has it, and what
- * the kernel's driver of it needs of the kernel. The driver runs on one core: if it touches another
- * core's Redistributor, the program ends.
+ * A GICv3 with an ITS (hardware_models/gic), where virt.dts of tests/unit/kernel/devicetree has it,
+ * and what the kernel's driver of it needs of the kernel. The driver runs on one core: if it
+ * touches another core's Redistributor, the program ends.
  */
 #ifndef FAKE_GIC_H
 #define FAKE_GIC_H
 
-#include "models/gic/gic.h"
+#include "hardware_models/gic/gic.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Common to both formats of the ring. */
-#ifndef TESTS_MODELS_VIRTIO_RING_PRIVATE_H
-#define TESTS_MODELS_VIRTIO_RING_PRIVATE_H
+#ifndef TESTS_HARDWARE_MODELS_VIRTIO_RING_PRIVATE_H
+#define TESTS_HARDWARE_MODELS_VIRTIO_RING_PRIVATE_H
 
 #include "ring.h"
 
