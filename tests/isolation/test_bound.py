@@ -14,7 +14,7 @@ import pytest
 from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import SymbolTableSection
 from support.managed_system import DEDICATED, WORK, ManagedRun
-from support.rogue_system import StartGuest, Way, start
+from support.rogue_system import StartGuest, Way, id_of, start
 from support.written_system import boot
 
 from bulkhead.building.build import Variant, build, guest_image
@@ -92,9 +92,15 @@ def _longest(log: Path) -> dict[str, int]:
 
 
 @pytest.mark.timeout(900)
+@pytest.mark.parametrize(
+    "way",
+    [Way.DIRECT, pytest.param(Way.LISTED, marks=pytest.mark.long), Way.SHARED],
+    ids=id_of,
+)
 def test_hypervisor_takes_its_interrupts_within_a_bound(
     start_guest: StartGuest, tmp_path: Path, way: Way
 ) -> None:
+    """More than 10 s: the plugin looks at each instruction of the hypervisor."""
     log = tmp_path / "stretches.log"
     run = start(start_guest, extra=("-plugin", _plugin_option(log, _hypervisor(way))), way=way)
     for attack in _ATTACKS:

@@ -109,6 +109,7 @@ def test_forbidden_features_are_hidden_and_undefined(
     run.victim_is_unharmed()
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("cpu", ["cortex-a72", "max"])
 @ways(Way.DIRECT, Way.SHARED)
 def test_registers_are_cleared_before_a_restart(
@@ -155,6 +156,7 @@ _BY_WEIGHTS = '[[core]]\nnumbers = [0]\nscheduler = "credit"'
 _NEXT_PARTITION = "\x1d"
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("cpu", ["cortex-a72", "max"])
 @pytest.mark.parametrize(
     ("core", "keys"), [("", _BUDGET), (_BY_WEIGHTS, "")], ids=["budgets", "weights"]

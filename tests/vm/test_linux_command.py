@@ -229,7 +229,7 @@ def attributes(guest: GuestProcess, layout: Layout) -> Iterator[int]:
 
 # Kernels may have to be fetched.
 @pytest.mark.timeout(1200)
-@pytest.mark.parametrize("way", ["pci", "dax"])
+@pytest.mark.parametrize("way", ["pci", pytest.param("dax", marks=pytest.mark.long)])
 def test_linux_and_a_kernel(start_guest: StartGuest, tmp_path: Path, way: str) -> None:
     image = linux_channels.prepare_command(way)
     without_memory = _WITHOUT_DAX if way == "dax" else ""

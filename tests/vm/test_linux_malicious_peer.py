@@ -75,18 +75,28 @@ def shared(budget: str) -> str:
     return f'budget = "{budget}"\nperiod = "20 ms"'
 
 
+_LONG = pytest.mark.long
+
+
 # Kernels may have to be fetched.
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize(
     ("way", "end", "cores", "keys"),
     [
-        ("pci", 1, (0, "[1, 2]"), ("", "")),
-        ("pci", 0, (1, "[1]"), (shared("4 ms"), shared("15 ms"))),
-        ("pci", 1, (0, "[1, 2]"), ("", _CARD)),
-        ("pci", 0, (1, "[1]"), (shared("4 ms"), shared("15 ms") + "\n" + _CARD)),
-        ("dax", 1, (0, "[1, 2]"), ("", "")),
+        pytest.param("pci", 1, (0, "[1, 2]"), ("", ""), id="direct"),
+        pytest.param(
+            "pci", 0, (1, "[1]"), (shared("4 ms"), shared("15 ms")), id="shared", marks=_LONG
+        ),
+        pytest.param("pci", 1, (0, "[1, 2]"), ("", _CARD), id="with-card", marks=_LONG),
+        pytest.param(
+            "pci",
+            0,
+            (1, "[1]"),
+            (shared("4 ms"), shared("15 ms") + "\n" + _CARD),
+            id="shared-with-card",
+        ),
+        pytest.param("dax", 1, (0, "[1, 2]"), ("", ""), id="dax"),
     ],
-    ids=["direct", "shared", "with-card", "shared-with-card", "dax"],
 )
 def test_linux_and_a_malicious_kernel(
     start_guest: StartGuest,

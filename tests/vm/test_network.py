@@ -143,6 +143,7 @@ def test_features_on_tap(
     assert client.status()["tcp"]["bad_checksums"] == 0
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("bus", ["msix", "mmio"])
 @pytest.mark.parametrize("options", [{}, {"host_tso4": "off"}], ids=["segmentation", "none"])
 def test_large_segments(
@@ -189,6 +190,7 @@ def test_rings_on_tap(
         assert bool(features >> bit & 1) == (options[name] == "on"), name
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("bus", ["msix", "mmio"])
 @pytest.mark.parametrize("packed", ["off", "on"])
 def test_large_frames(demos: Demos, namespace: Namespace, bus: str, packed: str) -> None:

@@ -33,7 +33,11 @@ _DRIFTING_ERROR_MAX = 0.005  # their many changes are charged to them
 # Of the other's time, while interrupts come all the time: entries to the hypervisor, and returns.
 _ENTRIES_MAX = 0.07
 _STATES = pytest.mark.parametrize(
-    "machine_options", ["", TWO_STATES], ids=["one-state", "two-states"]
+    "machine_options",
+    [
+        pytest.param("", id="one-state"),
+        pytest.param(TWO_STATES, id="two-states", marks=pytest.mark.long),
+    ],
 )
 # Of `control` beside an I/O partition of a tenth: the budget, and the response time of `check`.
 _CONTROL_US, _RESPONSE_US = 300, 534

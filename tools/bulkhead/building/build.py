@@ -89,28 +89,22 @@ def build(variant: Variant, targets: Iterable[str] = ()) -> Path:
 
     The packages of the variant's groups must be installed.
     """
+    setup = _setup_arguments(variant)
+    stamp = variant.folder / _OPTIONS_STAMP
+    wanted = json.dumps(setup)
     # Ninja must not run twice in a folder.
     with lock.held(variant.folder):
-        _configure_if_needed(variant)
+        configured = (variant.folder / "build.ninja").is_file()
+        if not configured or not stamp.is_file() or stamp.read_text() != wanted:
+            _configure(variant, setup)
+            stamp.write_text(wanted)
         _compile(variant, list(targets))
     return variant.folder
 
 
 def configure(variant: Variant) -> Path:
-    """Configure if necessary. Returns the build folder."""
-    with lock.held(variant.folder):
-        _configure_if_needed(variant)
-    return variant.folder
-
-
-def _configure_if_needed(variant: Variant) -> None:
-    setup = _setup_arguments(variant)
-    stamp = variant.folder / _OPTIONS_STAMP
-    wanted = json.dumps(setup)
-    configured = (variant.folder / "build.ninja").is_file()
-    if not configured or not stamp.is_file() or stamp.read_text() != wanted:
-        _configure(variant, setup)
-        stamp.write_text(wanted)
+    """Configure if necessary, also after a change of Meson's files. Returns the build folder."""
+    return build(variant, ["build.ninja"])
 
 
 def _setup_arguments(variant: Variant) -> list[str]:
