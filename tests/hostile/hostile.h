@@ -1,28 +1,27 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A network device that lies, in the test process, and an owner of the driver that notices every
- * harm done: who lies to whom, and who watches.
+ * A malicious network device in the test process, and an owner of the driver that detects all harm.
  *
- *     program.c   a program of steps (steps.c): what the owner calls, what the device does and how
- *                 it lies
- *     owner.c     the application, which starts and stops the driver, and keeps count
+ *     program.c   a program of steps (steps.c): calls of the owner, actions of the device,
+ *                 and wrong values that it shows
+ *     owner.c     the application, which starts and stops the driver, and counts
  *     calls.c     its calls of the driver, each with a bound on its work
- *     control.c   commands, the owner's side and the device's
- *     pools.c     its buffers and packets: each has one holder at any moment
- *     device.c    the device's state, honest as long as nobody tampers with it
- *     registers.c what the driver sees of it: MMIO, PCI, and the legacy interface of each
- *     traffic.c   frames and control commands as an honest device, and as a lying one, moves them
- *     ring_lies.c the lies that a format of the ring allows; what is honest in a ring is the model
- *                 in hardware_models/virtio
- *     snare.c     lies that wait for an access of the driver: a register or word of shared memory
- *                 is different from one access to the next
+ *     control.c   commands: the owner's side and the device's
+ *     pools.c     its buffers and packets, each of which has one holder at any moment
+ *     device.c    the device's state, correct until a step changes it
+ *     registers.c the registers that the driver sees: MMIO, PCI, and the legacy interface of each
+ *     traffic.c   frames and control commands, moved correctly or incorrectly
+ *     ring_lies.c wrong values in a ring of either format; the correct ring is the model in
+ *                 hardware_models/virtio
+ *     snare.c     wrong values that wait for an access of the driver: a register or a word of
+ *                 shared memory differs from one access to the next
  *     platform.c  virtio/platform.h
- *     memory.c    what the device can reach
+ *     memory.c    the memory that the device can access
  *
- * While the device was honest since the driver started, the checks are strict: the driver follows
- * the standard, no frame is lost or changed. After a lie they are what must hold against any
- * device: nothing out of bounds, nothing lost or doubled, bounded work, and a driver that comes
- * back once it is stopped and created anew.
+ * As long as the device has been correct since the driver started, the checks are strict: the
+ * driver follows the standard, and no frame is lost or changed. After a wrong value the checks are
+ * those that hold against any device: no access out of bounds, nothing lost or returned twice,
+ * bounded work, and a driver that works again after it was stopped and created again.
  */
 #ifndef TESTS_HOSTILE_H
 #define TESTS_HOSTILE_H
