@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The library for processes of Linux: the lock of an end, and waits for several channels. */
+/*
+ * The library for processes of Linux: the lock of an end, also with children of fork(), and waits
+ * for several channels, also for more than are polled.
+ */
 #include "channel/copy.h"
 #include "channel/linux.h"
 #include <setjmp.h>

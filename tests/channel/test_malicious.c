@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Malicious peers with random programs. */
+/* Malicious peers with random programs, which write before each load of the library. */
 #include "malicious.h"
 #include <setjmp.h>
 #include <stdarg.h>
