@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Writes the names of a guest program's functions into it, and makes its image.
+"""Write the names of a guest program's functions into it, and make its image.
 
 symbol_table.py NM OBJCOPY LINKED ELF IMAGE: reads the symbols of the program LINKED, and writes a
 copy of it with the table in its section .symbol_table (ELF), and the copy's memory (IMAGE).

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Writes the firmware that parks an x86 processor: park.py OUTPUT.
+"""Write the firmware that parks an x86 processor: park.py OUTPUT.
 
 The processor starts 16 bytes before the end of the image (Intel SDM 3A, 10.1.4), with interrupts
 masked. It halts, and halts again if something wakes it.

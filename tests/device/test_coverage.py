@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Checks the tables of README.md: all names exist, and every rule occurs."""
+"""Check the tables of README.md: all names exist, and every rule occurs."""
 
 from __future__ import annotations
 

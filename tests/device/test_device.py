@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Tests the driver on QEMU's network device, without a guest: transports, rings, features,
+"""Test the driver on QEMU's network device, without a guest: transports, rings, features,
 recovery.
 
 Each case names its clause of VIRTIO 1.3. Beside its own purpose every case runs under the rule

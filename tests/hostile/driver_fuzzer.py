@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Runs the fuzzer of the driver on the stored corpus.
+"""Run the fuzzer of the driver on the stored corpus.
 
 The corpus is a single archive, because git would otherwise track a thousand files. Add programs
 that a long run found, which reach new code and are as short as possible, like this:

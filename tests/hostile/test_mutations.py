@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Removes each of the driver's checks in turn, and expects the tests to find that.
+"""Remove each of the driver's checks in turn, and expect the tests to find that.
 
 With --long the fuzzer or a case must fail for each mutation. By default only the source text of
 each mutation is compared with the driver's.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Tests of devices that fail, that no partition owns, or whose partition is stopped.
+"""Devices that fail, that no partition owns, or whose partition is stopped.
 
 The SMMU aborts DMA of a stopped partition. Functions that no partition owns have no bus mastering.
 A device does not answer the monitor. An external abort arrives instead of a stop.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Builds guests of the tests that need no kernel: C and assembly on the start code in vm/cores."""
+"""Build guests of the tests that need no kernel: C and assembly on the start code in vm/cores."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Stops a core at an instruction of the hypervisor, through QEMU's GDB stub, and moves it."""
+"""Stop a core at an instruction of the hypervisor, through QEMU's GDB stub, and move it."""
 
 from __future__ import annotations
 

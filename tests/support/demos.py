@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Starts demo guests, and returns clients that reach them."""
+"""Start demo guests, and return clients that reach them."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Sends arbitrary frames to a guest on a tap, past the host's own stack."""
+"""Send arbitrary frames to a guest on a tap, past the host's own stack."""
 
 from __future__ import annotations
 

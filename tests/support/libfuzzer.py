@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Runs a program with libFuzzer in a reproducible way: a build and a seed give the same inputs.
+"""Run a program with libFuzzer in a reproducible way: a build and a seed give the same inputs.
 
 libFuzzer derives inputs from the values that the program compares, among them addresses, and reads
 its folders again when a second has passed. So addresses are not random, the stack begins with the

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Records the outcomes of runs with --long, to resume such a run and to count its tests.
+"""Record the outcomes of runs with --long, to resume such a run and to count its tests.
 
 A line of the record is the outcome of one test on one state of the tree. The state is the commit,
 or the commit and a digest of what differs from it.

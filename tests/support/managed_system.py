@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Runs a system whose first partition is the manager, and gives it orders."""
+"""Run a system whose first partition is the manager, and give it orders."""
 
 from __future__ import annotations
 

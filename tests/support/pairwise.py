@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Selects parameters of tests so that all pairs of values, or all values, remain.
+"""Select parameters of tests so that all pairs of values, or all values, remain.
 
 By default a test with several parameters runs on fewer combinations than the full product. If it is
 marked `pairwise`, each pair of values of two parameters that occurs in the product still occurs in

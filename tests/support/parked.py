@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Runs a QEMU whose processor is parked, and the C program that drives its network device.
+"""Run a QEMU whose processor is parked, and the C program that drives its network device.
 
 This module starts both. They communicate over inherited sockets (QEMU's qtest protocol, QMP, and
 the far end of the device's wire) and through the machine's memory, a file that both map.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Writes a machine's physical memory and device registers through QEMU's GDB stub.
+"""Write a machine's physical memory and device registers through QEMU's GDB stub.
 
 The machine is halted while a connection exists.
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Runs the system `isolation` with a rogue that takes orders typed at its console."""
+"""Run the system `isolation` with a rogue that takes orders typed at its console."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Runs a sample of virtio/ports/rtems, with either stack, in a machine with one card on a tap."""
+"""Run a sample of virtio/ports/rtems, with either stack, in a machine with one card on a tap."""
 
 from __future__ import annotations
 

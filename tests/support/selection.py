@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Selects the tests of a run: the default ones, all with --long, or a part of all with --part.
+"""Select the tests of a run: the default ones, all with --long, or a part of all with --part.
 
 A test is left out of the default run if it is marked `long`, or if it is marked `pairwise` and its
 combination of parameters is not selected. --part K/N runs the K-th of N parts of all tests, which

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Runs clang-tidy once for each way in which a unit's lines are compiled; keeps the results.
+"""Run clang-tidy once for each way in which a unit's lines are compiled; keep the results.
 
 The builds compile a file of a library into many programs. The flags differ only in include folders,
 and most of these contain the same headers. clang-tidy alone would analyse a file once for each

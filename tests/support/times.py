@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Measures how long tests take. Prints it with --times, and keeps it for the next run's order.
+"""Measure how long tests take. Print it with --times, and keep it for the next run's order.
 
 tests/durations.json has the times of long tests on one of the project's machines. They order the
 first run of a fresh clone, and divide a run with --long into parts.

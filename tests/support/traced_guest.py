@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Makes the memory of a guest with a report directory and a trace, as the kernel writes it."""
+"""Make the memory of a guest with a report directory and a trace, as the kernel writes it."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Reads the hypervisor's translation tables from a running machine's memory.
+"""Read the hypervisor's translation tables from a running machine's memory.
 
 The walk follows VMSAv8-64 with pages of 4 KiB and 39 bits of input (Arm ARM, D8.2 and D8.3).
 """

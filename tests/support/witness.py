@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Reads from outside all memory and device registers that only their owner may change."""
+"""Read from outside all memory and device registers that only their owner may change."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Boots a system from the text of its file."""
+"""Boot a system from the text of its file."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Calls ./bulkhead check as a person would."""
+"""Call ./bulkhead check as a person would."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Finds the lines of tables and keys in all forms that TOML allows."""
+"""Find the lines of tables and keys in all forms that TOML allows."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Tests the demo guest's connections: many at once, reused ports, peers that do not read.
+"""Test the demo guest's connections: many at once, reused ports, peers that do not read.
 
 Bulk data both ways, the first connections after the start, and more connections than control
 blocks.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Tests connected UDP endpoints past lwIP (kernel/datagram.h) with an ordinary socket as peer."""
+"""Test connected UDP endpoints past lwIP (kernel/datagram.h) with an ordinary socket as peer."""
 
 from __future__ import annotations
 

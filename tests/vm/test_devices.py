@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Tests interrupt controller, timer and PCI on QEMU's device models.
+"""Test interrupt controller, timer and PCI on QEMU's device models.
 
 Interrupts with and without ITS; PCI trees as the guest and as QEMU see them.
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Checks figures of docs/figures.json that are the same in each run and cheap to measure.
+"""Check figures of docs/figures.json that are the same in each run and cheap to measure.
 
 Code size, boot, and interrupt latency.
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Tests the kernel on a machine: boot, threads, faults and their reports, console, exit.
+"""Test the kernel on a machine: boot, threads, faults and their reports, console, exit.
 
 On several processors and memory sizes; each kind of fault; every way to end.
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Tests more clients than there is room for, SYN floods, and the windows that remain.
+"""Test more clients than there is room for, SYN floods, and the windows that remain.
 
 No client is reset although there are more than the limits on half-open and open connections. Idle
 connections leave a window for others.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Reads the mappings of a running system's monitors from the machine's memory."""
+"""Read the mappings of a running system's monitors from the machine's memory."""
 
 from __future__ import annotations
 

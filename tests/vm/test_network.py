@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Tests the demo guest on QEMU's virtio-net device with ordinary clients.
+"""Test the demo guest on QEMU's virtio-net device with ordinary clients.
 
 Over PCI with MSI-X and with INTx, and over MMIO; with features on and off, and every kind of ring;
 link changes.

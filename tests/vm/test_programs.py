@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Tests periodic threads, timers, watchdogs and the example of the guide on a machine.
+"""Test periodic threads, timers, watchdogs and the example of the guide on a machine.
 
 Also condition variables. The example is built as the guide shows it.
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Tests the network's random numbers with each source that QEMU offers, and without any.
+"""Test the network's random numbers with each source that QEMU offers, and without any.
 
 One of the devices delivers nothing.
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Keeps processes that work at the same time from making the same files at once."""
+"""Keep processes that work at the same time from making the same files at once."""
 
 from __future__ import annotations
 

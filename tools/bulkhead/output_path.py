@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Checks the paths of files that commands write."""
+"""Check the paths of files that commands write."""
 
 import os
 from pathlib import Path

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Drives Meson and Ninja: one build folder for each target, compiler and set of options."""
+"""Drive Meson and Ninja: one build folder for each target, compiler and set of options."""
 
 import json
 import os

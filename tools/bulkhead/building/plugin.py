@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Builds plugins for QEMU, which count what a guest executes from outside."""
+"""Build plugins for QEMU, which count what a guest executes from outside."""
 
 from pathlib import Path
 

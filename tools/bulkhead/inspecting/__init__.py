@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Reads running machines: their memory, and the counters, interrupts and channels of systems."""
+"""Read running machines: their memory, and the counters, interrupts and channels of systems."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Connects commands to a running system or program: stat, top and trace.
+"""Connect commands to a running system or program: stat, top and trace.
 
 `run` makes a socket, which QEMU serves the machine protocol on, and for a system a file with the
 facts that the commands need.

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Sends orders to the manager of a running system."""
+"""Send orders to the manager of a running system."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Puts Xen into a machine, with the machine's own guest as dom0: one way for all benches."""
+"""Put Xen into a machine, with the machine's own guest as dom0: one way for all benches."""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Puts Xen into a machine, with guests that it starts itself from the devicetree, without a dom0.
+"""Put Xen into a machine, with guests that it starts itself from the devicetree, without a dom0.
 
 Two guests can have a serial line: each has one of the board's two, without interrupt. Xen's own
 console is off, so no guest needs an exit to print.

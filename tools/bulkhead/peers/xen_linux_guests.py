@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Puts Xen into a machine, with two Linux guests on the same cores: dom0, and one with a card.
+"""Put Xen into a machine, with two Linux guests on the same cores: dom0, and one with a card.
 
 dom0 has all devices of the board but two: the second serial line and the network card, a virtio
 device over MMIO, belong to the guest that Xen starts itself ("domU").

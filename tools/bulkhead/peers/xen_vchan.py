@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Puts Xen into a machine, with two Linux guests that can exchange messages by vchan.
+"""Put Xen into a machine, with two Linux guests that can exchange messages by vchan.
 
 dom0 has the XenStore and all devices of the board but the second serial line, which belongs to the
 guest that Xen starts itself ("domU"). Each has a core of its own.

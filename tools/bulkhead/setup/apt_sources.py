@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Reads the machine's package archives from its apt configuration, and derives further ones.
+"""Read the machine's package archives from its apt configuration, and derive further ones.
 
 This module contains no address of an archive: all come from /etc/apt, in both of its formats
 (sources.list(5)).

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Finds QEMU, and checks that it is new enough."""
+"""Find QEMU, and check that it is new enough."""
 
 import os
 import shutil

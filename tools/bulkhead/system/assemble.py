@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Makes the bootable image of a system file."""
+"""Make the bootable image of a system file."""
 
 from __future__ import annotations
 

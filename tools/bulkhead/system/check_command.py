@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Checks a system file, and shows the map of cores and memory, the channels, and the VCPUs."""
+"""Check a system file, and show the map of cores and memory, the channels, and the VCPUs."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Makes a partition's devicetree: the board's, reduced to the devices of the partition.
+"""Make a partition's devicetree: the board's, reduced to the devices of the partition.
 
 Nodes of devices of which the partition has a part or a copy get other properties: cores, interrupt
 controller, PCI, console. The timer node is unchanged. It also contains the interrupt of EL2's

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Reads from the machine's memory where the interrupts of partitions on shared cores go.
+"""Read from the machine's memory where the interrupts of partitions on shared cores go.
 
 The layout is that of hypervisor/include/hypervisor/distribution.h and partition.h. A VCPU's page
 names the page of its partition.

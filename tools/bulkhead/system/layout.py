@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Computes the places of a system: memory, images, PCI windows, channels, spare interrupts."""
+"""Compute the places of a system: memory, images, PCI windows, channels, spare interrupts."""
 
 from __future__ import annotations
 

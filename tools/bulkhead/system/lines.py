@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Finds the lines of tables and keys in a system file, which tomllib does not return."""
+"""Find the lines of tables and keys in a system file, which tomllib does not return."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Draws the map of cores and memory as SVG: cores in a row, addresses ascending downwards."""
+"""Draw the map of cores and memory as SVG: cores in a row, addresses ascending downwards."""
 
 from __future__ import annotations
 

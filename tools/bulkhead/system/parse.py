@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Reads a system file, and checks each key by itself. check.py checks the keys together."""
+"""Read a system file, and check each key by itself. check.py checks the keys together."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Reads the counters of the monitors from the machine's memory, without an effect on the guests.
+"""Read the counters of the monitors from the machine's memory, without an effect on the guests.
 
 The layout is that of hypervisor/include/hypervisor/vcpu.h. The VCPUs' pages are at the end of the
 hypervisor's memory, in the order of the partitions.

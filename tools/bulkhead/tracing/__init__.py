@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Reads what a guest's kernel keeps for tools, and shows the trace of its schedule."""
+"""Read what a guest's kernel keeps for tools, and show the trace of its schedule."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Reads the trace of a shared core from the hypervisor's memory, while the core writes it.
+"""Read the trace of a shared core from the hypervisor's memory, while the core writes it.
 
 The layout is that of hypervisor/scheduler/trace.h. The processors' pages are before the VCPUs'
 pages at the end of the hypervisor's memory, in the order of the cores.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Makes events and lanes of a core's records: which VCPU executed when, and why it stopped."""
+"""Make events and lanes of a core's records: which VCPU executed when, and why it stopped."""
 
 from __future__ import annotations
 

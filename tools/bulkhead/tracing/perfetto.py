@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Writes a timeline in Perfetto's own format: protobuf, with track events.
+"""Write a timeline in Perfetto's own format: protobuf, with track events.
 
 Perfetto imports the older JSON format too. This one has names for tracks that are no threads of a
 process, times in nanoseconds, and a schema that the tests check it against. The numbers are those

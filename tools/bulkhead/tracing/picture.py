@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Draws a timeline as an SVG image: a lane for each interrupt, channel, VCPU and thread."""
+"""Draw a timeline as an SVG image: a lane for each interrupt, channel, VCPU and thread."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Finds the reports of a guest's kernel in its memory. The layout is that of kernel/report.h.
+"""Find the reports of a guest's kernel in its memory. The layout is that of kernel/report.h.
 
 The guest is not trusted: every address and size is checked before use.
 """

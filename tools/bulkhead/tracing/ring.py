@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Reads the ring of events. The layout is that of kernel/trace.h.
+"""Read the ring of events. The layout is that of kernel/trace.h.
 
 The guest writes while the ring is read, and it is not trusted.
 """

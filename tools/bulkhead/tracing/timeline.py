@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Makes spans and marks of the events: what each thread did when."""
+"""Make spans and marks of the events: what each thread did when."""
 
 from __future__ import annotations
 

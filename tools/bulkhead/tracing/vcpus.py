@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Reads the VCPUs of a guest and their counters. The layout is that of kernel/vcpu_report.h.
+"""Read the VCPUs of a guest and their counters. The layout is that of kernel/vcpu_report.h.
 
 The guest counts while the table is read, and it is not trusted.
 """
