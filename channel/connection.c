@@ -1,4 +1,40 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The handshake of two lives, A with generation 5 and B with generation 9. Each arrow is a word of
+ * its side's control page, stored with release order, and the state of the side after the store.
+ *
+ *      A                                                            B
+ *      CONNECTING  generation = 5, acknowledged = 0  ----------->   acknowledges A
+ *      acknowledges B  <-----------  generation = 9, acknowledged = 5, start    CONNECTING
+ *                  acknowledged = 9, start, connected = 9  ----->   begins to receive
+ *      CONNECTED                                                    CONNECTED
+ *      begins to send  <-----------  connected = 5                  begins to send
+ *
+ * `acknowledged` promises that later messages are for that life: they begin at `start`.
+ * `connected` says that the side has seen its own life acknowledged. Only then does the peer send:
+ * otherwise a life could end, and its messages be lost, before the peer has seen that its own life
+ * is acknowledged.
+ *
+ * Each call of channel_update() loads the peer's generation once and acts on what it sees
+ * (`actions`):
+ *
+ *     state       peer's life                         action
+ *     CONNECTING  none, or the one that ended         -
+ *                 new                                 acknowledge it, then as below
+ *                 acknowledged                        if `acknowledged` is this generation:
+ *                                                     begin to receive; CONNECTED
+ *     CONNECTED   acknowledged                        if `connected` is this generation:
+ *                                                     begin to send
+ *                 none, new, or absent in the         end sending; ENDING
+ *                 state table
+ *     ENDING      not loaded                          when all messages are received: ENDED
+ *     ENDED       not loaded                          -
+ *     FAILED      not loaded                          -
+ *
+ * In CONNECTED and ENDING, a violation of the format by the peer leads to FAILED.
+ * channel_accept() leads from ENDING and ENDED to CONNECTING, in the same life of this side.
+ * channel_reset() leads from every state to CONNECTING, in a new life.
+ */
 #include "channel/connection.h"
 
 static const struct channel_control *peer_control(const struct channel *channel)
@@ -40,6 +76,7 @@ static void fail(struct channel *channel, const struct channel_error *error)
     ring_consumer_end(&channel->in);
 }
 
+/* Fails if `is_wrong`. Returns `is_wrong`. */
 static bool fail_if(struct channel *channel, bool is_wrong, enum channel_error_kind kind,
                     uint64_t value)
 {
@@ -53,7 +90,7 @@ static bool fail_if(struct channel *channel, bool is_wrong, enum channel_error_k
     return is_wrong;
 }
 
-/* Shows the peer a new generation. */
+/* Publishes a new generation of this side. */
 static void announce_life(struct channel *channel)
 {
     struct channel_control *own = channel->memory.own;
@@ -80,8 +117,9 @@ static void announce_life(struct channel *channel)
     channel_notify_peer(channel);
 }
 
-/* Acknowledges the peer's life. From now on its messages are for this life, and ours for it. */
-static void acknowledge(struct channel *channel, uint64_t generation)
+/* Acknowledges the peer's life: later messages of either side are for the other's present life.
+ * Returns false after an error. */
+static bool acknowledge(struct channel *channel, uint64_t generation)
 {
     struct channel_control *own = channel->memory.own;
     const struct channel_control *peer = peer_control(channel);
@@ -92,43 +130,36 @@ static void acknowledge(struct channel *channel, uint64_t generation)
     if (fail_if(channel, format != CHANNEL_FORMAT_MESSAGES, CHANNEL_ERROR_FORMAT, format) ||
         fail_if(channel, ring_bytes != channel->memory.ring_bytes, CHANNEL_ERROR_RING_BYTES,
                 ring_bytes)) {
-        return;
+        return false;
     }
     word_store(&own->connected, 0);
     word_store(&own->start, published(channel));
     word_store_release(&own->acknowledged, generation);
     channel_notify_peer(channel);
+    return true;
 }
 
-/* Sends only once the peer is connected, too: otherwise this life could end, and its messages be
- * lost, before the peer has seen that its own life is acknowledged. */
-static void begin_sending(struct channel *channel)
+/* Begins to send if the peer is connected, too. */
+static void begin_sending(struct channel *channel, uint64_t generation)
 {
     const struct channel_control *peer = peer_control(channel);
 
+    (void)generation;
     if (!channel->out.is_open && word_load(&peer->connected) == channel->generation) {
         ring_producer_begin(&channel->out, channel->memory.own, peer, channel->memory.ring_bytes,
                             published(channel));
     }
 }
 
-static void connect(struct channel *channel)
+/* Connects if the peer has acknowledged this life. `generation`: the peer's, acknowledged. */
+static void connect(struct channel *channel, uint64_t generation)
 {
     struct channel_control *own = channel->memory.own;
     const struct channel_control *peer = peer_control(channel);
-    /* Acquire: format and size of the ring are those of this life. */
-    uint64_t generation = word_load_acquire(&peer->generation);
     uint64_t start;
 
-    if (generation == 0 || generation == channel->ended) {
-        return;
-    }
-    if (generation != channel->peer) {
-        acknowledge(channel, generation);
-    }
     /* Acquire: the start is the one of this connection. */
-    if (channel->state != CHANNEL_CONNECTING ||
-        word_load_acquire(&peer->acknowledged) != channel->generation) {
+    if (word_load_acquire(&peer->acknowledged) != channel->generation) {
         return;
     }
     start = word_load(&peer->start);
@@ -141,16 +172,87 @@ static void connect(struct channel *channel)
     word_store_release(&own->connected, generation);
     set_state(channel, CHANNEL_CONNECTED);
     channel_notify_peer(channel);
-    begin_sending(channel);
+    begin_sending(channel, generation);
 }
 
-/* Begins a life: the peer, if it has one, learns both our generation and that we know its.
- * `violator`: generation of the peer that is not connected with; 0: none. */
+static void acknowledge_and_connect(struct channel *channel, uint64_t generation)
+{
+    if (acknowledge(channel, generation)) {
+        connect(channel, generation);
+    }
+}
+
+/* The peer's life ended. If its section still has the generation of that life, channel_accept()
+ * waits for another one. */
+static void begin_ending(struct channel *channel, uint64_t generation)
+{
+    channel->ended = generation == channel->peer ? generation : 0;
+    set_state(channel, CHANNEL_ENDING);
+    ring_producer_end(&channel->out);
+}
+
+/* The peer's life, as its generation and the state table show it. */
+enum peer_life {
+    PEER_LIFE_NONE,         /* it has begun none, or none after the one that ended */
+    PEER_LIFE_NEW,          /* not acknowledged */
+    PEER_LIFE_ACKNOWLEDGED, /* and present in the state table */
+    PEER_LIFE_ABSENT,       /* acknowledged, but absent in the state table */
+    PEER_LIVES
+};
+
+static enum peer_life observe_peer(const struct channel *channel, uint64_t *generation)
+{
+    const uint32_t *state = channel->memory.peer_state;
+
+    /* Acquire: format and size of the ring are those of a new life. The produced index of the last
+     * life no longer changes. */
+    *generation = word_load_acquire(&peer_control(channel)->generation);
+    if (*generation == 0 || *generation == channel->ended) {
+        return PEER_LIFE_NONE;
+    }
+    if (*generation != channel->peer) {
+        return PEER_LIFE_NEW;
+    }
+    return state != NULL && word_load_acquire32(state) == 0 ? PEER_LIFE_ABSENT
+                                                            : PEER_LIFE_ACKNOWLEDGED;
+}
+
+/* The table above, for the states in which the peer's life is observed. In CONNECTING the state
+ * table does not count: if the peer is absent, the next call ends the connection. */
+static void (*const actions[][PEER_LIVES])(struct channel *channel, uint64_t generation) = {
+    [CHANNEL_CONNECTING] =
+        {
+            [PEER_LIFE_NEW] = acknowledge_and_connect,
+            [PEER_LIFE_ACKNOWLEDGED] = connect,
+            [PEER_LIFE_ABSENT] = connect,
+        },
+    [CHANNEL_CONNECTED] =
+        {
+            [PEER_LIFE_NONE] = begin_ending,
+            [PEER_LIFE_NEW] = begin_ending,
+            [PEER_LIFE_ACKNOWLEDGED] = begin_sending,
+            [PEER_LIFE_ABSENT] = begin_ending,
+        },
+};
+
+/* Observes the peer's life, in CONNECTING or CONNECTED, and acts on it. */
+static void follow_peer(struct channel *channel)
+{
+    uint64_t generation;
+    enum peer_life life = observe_peer(channel, &generation);
+
+    if (actions[channel->state][life] != NULL) {
+        actions[channel->state][life](channel, generation);
+    }
+}
+
+/* Begins a life, and acknowledges the peer's, if it has one. `violator`: a generation of the peer
+ * with which this life does not connect, because it violated the format; 0: none. */
 static void begin_life(struct channel *channel, uint64_t violator)
 {
     announce_life(channel);
     channel->ended = violator;
-    connect(channel);
+    follow_peer(channel);
 }
 
 bool channel_open(struct channel *channel, const struct channel_memory *memory,
@@ -187,23 +289,6 @@ void channel_close(struct channel *channel)
     set_state(channel, CHANNEL_ENDED);
 }
 
-/* Notices that the peer's life ended: by another generation, or by the state table. */
-static void check_life(struct channel *channel)
-{
-    /* Acquire: the last life's produced index no longer changes. */
-    uint64_t generation = word_load_acquire(&peer_control(channel)->generation);
-    const uint32_t *state = channel->memory.peer_state;
-    bool is_absent = state != NULL && word_load_acquire32(state) == 0;
-
-    if (generation == channel->peer && !is_absent) {
-        begin_sending(channel);
-        return;
-    }
-    channel->ended = generation == channel->peer ? generation : 0;
-    set_state(channel, CHANNEL_ENDING);
-    ring_producer_end(&channel->out);
-}
-
 enum channel_state channel_update(struct channel *channel)
 {
     if (channel->state == CHANNEL_CONNECTED || channel->state == CHANNEL_ENDING) {
@@ -213,10 +298,8 @@ enum channel_state channel_update(struct channel *channel)
             fail(channel, &channel->out.error);
         }
     }
-    if (channel->state == CHANNEL_CONNECTED) {
-        check_life(channel);
-    } else if (channel->state == CHANNEL_CONNECTING) {
-        connect(channel);
+    if (channel->state == CHANNEL_CONNECTING || channel->state == CHANNEL_CONNECTED) {
+        follow_peer(channel);
     }
     return channel->state;
 }
@@ -226,7 +309,7 @@ void channel_accept(struct channel *channel)
     if (channel->state == CHANNEL_ENDING || channel->state == CHANNEL_ENDED) {
         ring_consumer_end(&channel->in);
         set_state(channel, CHANNEL_CONNECTING);
-        connect(channel);
+        follow_peer(channel);
     }
 }
 

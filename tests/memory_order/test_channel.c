@@ -17,7 +17,7 @@
 
 #include <cmocka.h>
 
-#define ORDERS 15u
+#define ORDERS 14u
 
 #define RING_BYTES CHANNEL_RING_MIN
 #define SIDES      2u
