@@ -77,6 +77,7 @@ struct channel_wait channel_wait_for_broadcast(struct broadcast_receiver *receiv
     };
 }
 
+/* Tells the peers that this side waits for nothing. */
 static void clear_flags(const struct channel_wait *waits, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -86,13 +87,28 @@ static void clear_flags(const struct channel_wait *waits, size_t count)
     }
 }
 
-/* Several waits can have one control page. */
+/* Returns the word `waits` of a control page: the flags of all waits that have this page, as those
+ * for a channel's messages and for its space do. Each sleep compares each wait with each other one,
+ * which costs little beside the sleep. */
+static uint64_t page_flags(const struct channel_wait *waits, size_t count,
+                           const struct channel_control *page)
+{
+    uint64_t flags = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        if (waits[i].own == page) {
+            flags |= waits[i].flags;
+        }
+    }
+    return flags;
+}
+
+/* Tells the peers for what this side waits. */
 static void set_flags(const struct channel_wait *waits, size_t count)
 {
-    clear_flags(waits, count);
     for (size_t i = 0; i < count; i++) {
         if (waits[i].own != NULL) {
-            word_store(&waits[i].own->waits, word_load(&waits[i].own->waits) | waits[i].flags);
+            word_store(&waits[i].own->waits, page_flags(waits, count, waits[i].own));
         }
     }
 }
@@ -117,12 +133,13 @@ static size_t find_ready(const struct channel_wait *waits, size_t count)
     return i;
 }
 
-/* Sleeps of a wait that may end for no reason before the sleeper rests. A peer that follows the
- * format causes few: it rings when a wait has just ended, or for less space than is waited for. */
+/* Number of sleeps in one wait after which the sleeper rests if a sleep ends and no wait is over. A
+ * peer that follows the format causes few such sleeps: it rings when a wait has just ended, or for
+ * less space than the wait needs. */
 #define IDLE_SLEEPS 16u
 
-/* Rests if the last sleep ended for no reason. The peer need not ring meanwhile. Returns false if
- * the deadline passed. */
+/* Rests if the last sleep ended and no wait is over. The flags are clear meanwhile, so the peer
+ * does not ring. Returns false if the deadline passed. */
 static bool rest_if_idle(const struct channel_wait *waits, size_t count,
                          const struct channel_sleeper *sleeper, uint64_t deadline)
 {
@@ -146,7 +163,7 @@ size_t channel_wait_any(const struct channel_wait *waits, size_t count,
     do {
         sleeper->prepare(sleeper->context);
         set_flags(waits, count);
-        /* The flags are visible before the last look at the peers' indices: see
+        /* The flags are visible before the peers' indices are read again: see
          * ring_consumer_waits(). */
         word_fence();
         ready = find_ready(waits, count);
@@ -173,8 +190,8 @@ size_t channel_watch_any(const struct channel_wait *waits, size_t count,
     size_t ready;
 
     for (;;) {
-        /* Before the look, which loads the same word and so sees no older value: if the peer stores
-         * the word after the look, the pause ends at once. */
+        /* The word is loaded before find_ready() loads it again, and so sees no newer value: if the
+         * peer stores the word after find_ready(), the pause ends at once. */
         value = word == NULL ? 0 : word_load(word);
         ready = find_ready(waits, count);
         if (ready < count || watcher->has_passed(watcher->context, deadline)) {
