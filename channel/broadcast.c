@@ -1,4 +1,31 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The ring has the bytes from `overwritten` up to `overwritten` + its size. In the order of
+ * positions, while the sender writes a message:
+ *
+ *     | may be changed | complete messages              | being written         |
+ *     +----------------+---------+---------+------------+-----------------------+
+ *     |                | message | message | newest     | message               |
+ *     +----------------+---------+---------+------------+-----------------------+
+ *                      ^                   ^            ^                       ^
+ *                      overwritten         last         produced    overwritten + ring size
+ *
+ * A message is contiguous: if it does not fit before the end of the ring, the header CHANNEL_SKIP
+ * marks the rest as unused.
+ *
+ * A send stores, in this order (the tests have a case for a life that ends after each):
+ *
+ *     overwritten   the bytes of the unused rest, if there is one
+ *     CHANNEL_SKIP  in that rest
+ *     overwritten   the bytes of the message
+ *     content, header and number of the message
+ *     produced      the message is sent
+ *     last          receivers may begin with it
+ *     sent          the count that observers read
+ *
+ * The next life goes on at `produced`. If the last one ended after `produced` and before `last`,
+ * recover() completes the send.
+ */
 #include "channel/broadcast.h"
 
 /* Attempts to copy a message before the next one overwrites it. */
@@ -16,10 +43,12 @@ static uint64_t size_of(uint64_t length)
            ~(CHANNEL_ALIGNMENT - 1);
 }
 
-/* Returns the word at a position, or at the multiple of 8 bytes before it. */
-static uint64_t word_at(const uint8_t *ring, uint64_t bytes, uint64_t position)
+/* Returns the message at a position, or at the multiple of 8 bytes before it. Its header is within
+ * the ring. */
+static const struct broadcast_message *message_at(const uint8_t *ring, uint64_t bytes,
+                                                  uint64_t position)
 {
-    return word_load(channel_constant_word(ring + (position & (bytes - CHANNEL_ALIGNMENT))));
+    return (const void *)(ring + (position & (bytes - CHANNEL_ALIGNMENT)));
 }
 
 /* Returns the next position at which a ring starts. */
@@ -32,7 +61,7 @@ static uint64_t next_start(uint64_t position, uint64_t bytes)
  * one begins, or `produced` while it is not published. */
 static uint64_t find_newest(const struct channel_control *control, uint64_t bytes)
 {
-    /* Acquire: `last` is not older than the mark, see mark(). */
+    /* Acquire: `last` is not older than the mark, see mark_overwritten(). */
     uint64_t overwritten = word_load_acquire(&control->overwritten);
     /* Acquire: the message that begins there is complete, and `produced` is after it. */
     uint64_t newest = word_load_acquire(&control->last);
@@ -46,17 +75,29 @@ static uint64_t find_newest(const struct channel_control *control, uint64_t byte
     return newest < produced ? newest : produced;
 }
 
+static uint64_t header_at(const struct broadcast_sender *sender, uint64_t position)
+{
+    return word_load(&message_at(sender->ring, sender->bytes, position)->header);
+}
+
+/* Returns the number of a message. A malicious life may have left one whose header is the last word
+ * of the ring: then returns the first word of the ring. */
+static uint64_t number_at(const struct broadcast_sender *sender, uint64_t message)
+{
+    return header_at(sender, message + offsetof(struct broadcast_message, number));
+}
+
 /* Steps over the unused rest of the ring before a message. */
 static uint64_t skip_unused(const struct broadcast_sender *sender, uint64_t position)
 {
-    bool is_unused = word_at(sender->ring, sender->bytes, position) == CHANNEL_SKIP;
+    bool is_unused = header_at(sender, position) == CHANNEL_SKIP;
 
     return is_unused ? next_start(position, sender->bytes) : position;
 }
 
 static uint64_t end_of(const struct broadcast_sender *sender, uint64_t message)
 {
-    return message + size_of(word_at(sender->ring, sender->bytes, message) & UINT32_MAX);
+    return message + size_of(header_at(sender, message) & UINT32_MAX);
 }
 
 /* Finds the newest message of an earlier life, which may have ended after it stored `produced` and
@@ -71,7 +112,7 @@ static void recover(struct broadcast_sender *sender)
         end = end_of(sender, newest);
     }
     if (end == sender->position) {
-        sender->number = word_at(sender->ring, sender->bytes, newest + sizeof(uint64_t));
+        sender->number = number_at(sender, newest);
     } else {
         /* There is no message, or it is overwritten, or malicious. */
         newest = sender->position;
@@ -80,8 +121,8 @@ static void recover(struct broadcast_sender *sender)
     word_store(&sender->own->sent, sender->number);
 }
 
-/* A malicious life may have left words that no other leaves. All messages before the position are
- * then as good as overwritten. */
+/* Replaces words that only a malicious life leaves: receivers then take all messages before the
+ * position for overwritten. */
 static void repair(struct channel_control *own, uint64_t position)
 {
     if (word_load(&own->produced) != position || word_load(&own->overwritten) > position) {
@@ -111,8 +152,8 @@ bool broadcast_sender_begin(struct broadcast_sender *sender, void *section, uint
     return true;
 }
 
-/* Marks bytes up to `end` as overwritten, one ring's size before. */
-static void mark(struct broadcast_sender *sender, uint64_t end)
+/* Marks the bytes as overwritten that the ring had where those before `end` will be. */
+static void mark_overwritten(struct broadcast_sender *sender, uint64_t end)
 {
     if (end > sender->bytes && end - sender->bytes > word_load(&sender->own->overwritten)) {
         /* Release: a receiver that sees the mark also sees the message before as the last one. */
@@ -131,12 +172,12 @@ uint8_t *broadcast_send_begin(struct broadcast_sender *sender, uint64_t length)
         return NULL;
     }
     if (size_of(length) > to_end) {
-        mark(sender, sender->position + to_end);
+        mark_overwritten(sender, sender->position + to_end);
         word_store(channel_word(sender->ring + offset), CHANNEL_SKIP);
         sender->position += to_end;
         offset = 0;
     }
-    mark(sender, sender->position + size_of(length));
+    mark_overwritten(sender, sender->position + size_of(length));
     return sender->ring + offset + sizeof(struct broadcast_message);
 }
 
@@ -207,7 +248,8 @@ static enum broadcast_result receive_at(struct broadcast_receiver *receiver, voi
                                         uint64_t size, uint64_t *length, uint32_t *tag)
 {
     uint64_t offset = receiver->position & (receiver->bytes - 1);
-    const struct broadcast_message *message = (const void *)(receiver->ring + offset);
+    const struct broadcast_message *message =
+        message_at(receiver->ring, receiver->bytes, receiver->position);
     uint64_t header = word_load(&message->header);
     uint64_t number;
 
@@ -239,9 +281,10 @@ static enum broadcast_result receive_at(struct broadcast_receiver *receiver, voi
 static void skip_rest(struct broadcast_receiver *receiver)
 {
     uint64_t offset = receiver->position & (receiver->bytes - 1);
+    const struct broadcast_message *rest =
+        message_at(receiver->ring, receiver->bytes, receiver->position);
 
-    if (offset != 0 && word_load(channel_constant_word(receiver->ring + offset)) == CHANNEL_SKIP &&
-        !is_overwritten(receiver)) {
+    if (offset != 0 && word_load(&rest->header) == CHANNEL_SKIP && !is_overwritten(receiver)) {
         receiver->position += receiver->bytes - offset;
     }
 }

@@ -168,6 +168,123 @@ static void test_the_sender_begins_anew(void **state)
     assert_int_equal(fixture->receiver.lost, 0);
 }
 
+/* The words that a send stores, in this order (broadcast.c). */
+struct sent_words {
+    uint64_t skip; /* in the unused rest of the ring */
+    uint64_t overwritten;
+    uint64_t header;
+    uint64_t number;
+    uint64_t produced;
+    uint64_t last;
+    uint64_t sent;
+};
+
+enum send_step {
+    REST_SKIPPED,
+    PLACE_MARKED,
+    HEADER_STORED,
+    NUMBER_STORED,
+    PRODUCED_STORED,
+    LAST_STORED,
+};
+
+/* A message of SECOND bytes does not fit into the REST bytes after the first messages. */
+#define REST   32
+#define SECOND 40
+
+static uint64_t *skip_word(struct fixture *fixture)
+{
+    return channel_word(&fixture->pair.sections[0]->ring[BYTES - REST]);
+}
+
+static struct sent_words sent_words(struct fixture *fixture)
+{
+    const struct channel_control *control = &fixture->pair.sections[0]->control;
+    const uint64_t *message = channel_word(fixture->pair.sections[0]->ring);
+
+    return (struct sent_words){
+        .skip = *skip_word(fixture),
+        .overwritten = control->overwritten,
+        .header = message[0],
+        .number = message[1],
+        .produced = control->produced,
+        .last = control->last,
+        .sent = control->sent,
+    };
+}
+
+/* Undoes the stores of a send after this step. */
+static void undo_after(struct fixture *fixture, enum send_step step,
+                       const struct sent_words *before)
+{
+    struct channel_control *control = &fixture->pair.sections[0]->control;
+    uint64_t *message = channel_word(fixture->pair.sections[0]->ring);
+
+    control->sent = before->sent;
+    control->last = step < LAST_STORED ? before->last : control->last;
+    control->produced = step < PRODUCED_STORED ? before->produced : control->produced;
+    message[1] = step < NUMBER_STORED ? before->number : message[1];
+    message[0] = step < HEADER_STORED ? before->header : message[0];
+    control->overwritten = step < PLACE_MARKED ? before->overwritten : control->overwritten;
+}
+
+/* A life ends in the middle of a send, whose message goes to the start of the ring. If `is_sent`,
+ * receivers get it. They get the messages before and after it in any case, and lose none. */
+static void crash_after(struct fixture *fixture, enum send_step step, bool is_sent)
+{
+    struct channel_control *control = &fixture->pair.sections[0]->control;
+    struct sent_words before;
+
+    send(fixture, broadcast_content_max(BYTES), 1);
+    expect(fixture, broadcast_content_max(BYTES), 1);
+    send(fixture, broadcast_content_max(BYTES) - REST, 2);
+    before = sent_words(fixture);
+    send(fixture, SECOND, 3);
+    assert_int_equal(*skip_word(fixture), CHANNEL_SKIP);
+    undo_after(fixture, step, &before);
+    assert_true(broadcast_sender_begin(&fixture->sender, control, BYTES));
+    assert_int_equal(control->sent, is_sent ? 3 : 2);
+
+    expect(fixture, broadcast_content_max(BYTES) - REST, 2);
+    if (is_sent) {
+        expect(fixture, SECOND, 3);
+    }
+    expect_result(fixture, BROADCAST_NONE);
+    send(fixture, 8, 4);
+    expect(fixture, 8, 4);
+    assert_int_equal(fixture->receiver.lost, 0);
+}
+
+static void test_a_life_ends_after_it_skipped_the_rest(void **state)
+{
+    crash_after(*state, REST_SKIPPED, false);
+}
+
+static void test_a_life_ends_after_it_marked_the_place(void **state)
+{
+    crash_after(*state, PLACE_MARKED, false);
+}
+
+static void test_a_life_ends_after_it_stored_the_header(void **state)
+{
+    crash_after(*state, HEADER_STORED, false);
+}
+
+static void test_a_life_ends_after_it_stored_the_number(void **state)
+{
+    crash_after(*state, NUMBER_STORED, false);
+}
+
+static void test_a_life_ends_after_it_stored_produced(void **state)
+{
+    crash_after(*state, PRODUCED_STORED, true);
+}
+
+static void test_a_life_ends_after_it_stored_last(void **state)
+{
+    crash_after(*state, LAST_STORED, true);
+}
+
 static void test_a_small_buffer_leaves_the_message(void **state)
 {
     struct fixture *fixture = *state;
@@ -279,6 +396,12 @@ int main(void)
         TEST(test_a_late_receiver_begins_where_it_wants),
         TEST(test_no_message_is_new_while_the_newest_one_is_overwritten),
         TEST(test_the_sender_begins_anew),
+        TEST(test_a_life_ends_after_it_skipped_the_rest),
+        TEST(test_a_life_ends_after_it_marked_the_place),
+        TEST(test_a_life_ends_after_it_stored_the_header),
+        TEST(test_a_life_ends_after_it_stored_the_number),
+        TEST(test_a_life_ends_after_it_stored_produced),
+        TEST(test_a_life_ends_after_it_stored_last),
         TEST(test_a_small_buffer_leaves_the_message),
         TEST(test_words_of_the_sender_are_checked),
         TEST(test_no_loss_is_counted_without_one),
