@@ -36,7 +36,7 @@ def rtems_partition(name: str, core: int, program: str | Path, *keys: str) -> st
     """Return the text of a partition with RTEMS, whose board support package uses 128 MiB."""
     installed = rtems.find()
     assert installed is not None
-    image = rtems.build_with_channels(installed, program, ROOT / "apps/tests")
+    image = rtems.build_with_channels(installed, program, ROOT / "tests/guests")
     lines = ("[[partition]]", f'name = "{name}"', f"cores = [{core}]", 'memory = "130 MiB"')
     return "\n".join([*lines, f'image = "{image}"', *keys]) + "\n"
 

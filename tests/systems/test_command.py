@@ -167,5 +167,5 @@ def test_core_without_room_is_refused_before_anything_is_built(
 
 
 def test_program_list_matches_the_build(arm64_folder: Path) -> None:
-    built = {path.stem for path in arm64_folder.glob("apps/*.image")}
+    built = {path.stem for path in arm64_folder.glob("images/*.image")}
     assert set(images.programs()) == built

@@ -96,8 +96,8 @@ def test_a_driver_reaches_its_programs_and_the_machines_that_have_it() -> None:
 
 
 def test_a_guest_program_reaches_the_tests_that_boot_it() -> None:
-    clang_tidy = "style/test_clang_tidy.py::test_clang_tidy[apps/tests/flood.c]"
-    found = reach().tests(["apps/tests/flood.c"])
+    clang_tidy = "style/test_clang_tidy.py::test_clang_tidy[tests/guests/flood.c]"
+    found = reach().tests(["tests/guests/flood.c"])
     assert {_STYLE, clang_tidy, "vm/test_realtime.py"} <= found
     assert not {"vm/test_kernel.py", "vm/test_network.py", "isolation/test_dma.py"} & found
 
@@ -122,7 +122,7 @@ def test_the_hypervisor_reaches_all_that_is_put_together() -> None:
         ("tests/support/demos.py", "vm/test_network.py", "device/test_device.py"),
         ("tests/vm/test_frames.py", "vm/test_frames.py", "vm/test_network.py"),
         ("tests/device/conftest.py", "device/test_rules.py", "vm/test_kernel.py"),
-        ("bench/irq_latency.py", "tools", "device/test_device.py"),
+        ("bench/irq_latency/bench.py", "tools", "device/test_device.py"),
         ("systems/demo/system.toml", "systems", "unit"),
         ("tests/systems/bad/x.toml", "systems", "vm"),
         ("tests/vm/linked/guest.c", "vm", "unit"),

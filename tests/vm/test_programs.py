@@ -41,7 +41,7 @@ def test_example_of_the_guide(start_guest: StartGuest, compiler: str) -> None:
 def test_guide_shows_the_example_as_it_is() -> None:
     guide = (ROOT / "docs/programs.md").read_text()
     examples = re.findall(r"^```c\n(.*?)^```$", guide, re.MULTILINE | re.DOTALL)
-    assert (ROOT / "apps/tests/tank.c").read_text() in examples
+    assert (ROOT / "tests/guests/tank.c").read_text() in examples
 
 
 def functions(backtrace: str) -> list[str]:

@@ -21,7 +21,7 @@ from bulkhead.tracing.ring import Event, Trace, read_trace
 from bulkhead.tracing.timeline import State, make_timeline
 
 StartGuest = Callable[..., GuestProcess]
-PERIOD_NS = 10_000_000  # of apps/tests/trace.c
+PERIOD_NS = 10_000_000  # of tests/guests/trace.c
 
 
 def machine(*arguments: str, compiler: str = "gcc") -> Machine:
@@ -71,7 +71,7 @@ def near(times: Sequence[int], expected: Sequence[int]) -> bool:
 
 
 def test_timeline_of_a_known_schedule(story: Trace) -> None:
-    """The facts of apps/tests/trace.c. Time is the number of instructions, so they are exact but
+    """The facts of tests/guests/trace.c. Time is the number of instructions, so they are exact but
     for the work of the kernel."""
     assert story.lost == 0
     loop, worker, waiter, server, init = (

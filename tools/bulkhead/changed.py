@@ -199,7 +199,7 @@ class PythonFiles:
         if _COMMAND.search(text):
             yield from self._module("bulkhead.cli")
         for bench in _LOADED_BENCH.findall(text):
-            path = f"bench/{bench.replace('-', '_')}.py"
+            path = f"bench/{bench.replace('-', '_')}/bench.py"
             if path in self.files:
                 yield path
         # Fixtures are defined in the conftest.py of the folder and of the folders above it. A test

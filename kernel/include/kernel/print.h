@@ -13,7 +13,7 @@
 #include <stddef.h>
 
 /* printf's conversions d i u x X p c s % with flags 0 - + space #, width, precision, and lengths hh
- * h l ll z j t; and e E f F g G in programs with 'print_doubles' (apps/meson.build). Any context.
+ * h l ll z j t; and e E f F g G in programs with 'print_doubles' (images/meson.build). Any context.
  */
 void print(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void print_arguments(const char *format, va_list arguments) __attribute__((format(printf, 1, 0)));

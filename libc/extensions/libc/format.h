@@ -2,7 +2,7 @@
 /*
  * printf's formatting, to any sink of text. Conversions d i u x X o p c s %, flags - 0 + space #,
  * width and precision (also *), lengths hh h l ll z j t; and e E f F g G of doubles, in images that
- * are linked with them ('print_doubles' in apps/meson.build). No long double, no wide characters,
+ * are linked with them ('print_doubles' in images/meson.build). No long double, no wide characters,
  * no %a, no %n. An unknown conversion is written unchanged, and takes no argument.
  */
 #ifndef LIBC_FORMAT_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * In RTEMS, one end of a channel of messages, with apps/tests/channel.c of our kernel or the same
+ * In RTEMS, one end of a channel of messages, with tests/guests/channel.c of our kernel or the same
  * program at the other end. Each sends numbered messages of various sizes, and checks those that it
  * receives. The boot argument `send` is the number of messages to each life of the other end.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * In RTEMS, the other ends of the channels of apps/tests/channel_kinds.c: "position" has values,
+ * In RTEMS, the other ends of the channels of tests/guests/channel_kinds.c: "position" has values,
  * "log" brings messages one way, and "report" takes them. It writes a value and sends a message in
  * each period, and prints what comes.
  */

@@ -7,11 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from bulkhead.building.build import guest_image
-from bulkhead.measuring import bench, channel_systems, channel_times
-from bulkhead.measuring.bench import BenchContext
-from bulkhead.measuring.channel_times import (
+from bench.channel import systems as channel_systems
+from bench.channel import times as channel_times
+from bench.channel.times import (
     ASLEEP,
     BESIDE_XEN,
     CHANNEL,
@@ -32,6 +30,10 @@ from bulkhead.measuring.channel_times import (
     Incomplete,
     Run,
 )
+
+from bulkhead.building.build import guest_image
+from bulkhead.measuring import bench
+from bulkhead.measuring.bench import BenchContext
 from bulkhead.peers.linux_guest import LinuxImage
 from bulkhead.settings import Settings
 from bulkhead.system.reports import CAUSES

@@ -8,12 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from bulkhead.building.build import guest_image
-from bulkhead.errors import UserError
-from bulkhead.measuring import channel_systems, channel_times, channel_vchan
-from bulkhead.measuring.bench import BenchContext
-from bulkhead.measuring.channel_times import (
+from bench.channel import systems as channel_systems
+from bench.channel import times as channel_times
+from bench.channel import vchan as channel_vchan
+from bench.channel.times import (
     ASLEEP,
     BESIDE_XEN,
     CHANNEL,
@@ -27,6 +25,10 @@ from bulkhead.measuring.channel_times import (
     XEN,
     Incomplete,
 )
+
+from bulkhead.building.build import guest_image
+from bulkhead.errors import UserError
+from bulkhead.measuring.bench import BenchContext
 from bulkhead.peers import linux_guest, xen, xen_vchan
 from bulkhead.peers.linux_guest import LinuxImage
 from bulkhead.settings import Settings

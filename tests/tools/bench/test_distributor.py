@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from bulkhead.measuring import bench, distributor_points
-from bulkhead.measuring.devices_first import priority_of
-from bulkhead.measuring.distributor_points import (
+from bench.distributor import points
+from bench.distributor.devices_first import priority_of
+from bench.distributor.media_and_net import parse_player, parse_time_of_core
+from bench.distributor.points import (
     BUDGET_LOADS,
     LOADS,
     Run,
@@ -20,7 +20,8 @@ from bulkhead.measuring.distributor_points import (
     sweep,
     table,
 )
-from bulkhead.measuring.media_and_net import parse_player, parse_time_of_core
+
+from bulkhead.measuring import bench
 from bulkhead.running.guest import GuestError
 from bulkhead.system import board_tree
 from bulkhead.system.assemble import read
@@ -130,7 +131,7 @@ def test_plots_name_all_rivals_and_cases(tmp_path: Path) -> None:
 
 def test_every_case_and_every_load_has_its_points() -> None:
     assert {point.name for point in table()} == {
-        *(f"case{number}" for number in distributor_points.PAPER),
+        *(f"case{number}" for number in points.PAPER),
         "case1_four_cores",
     }
     found = Counter(point.name for point in sweep())

@@ -9,10 +9,10 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from bench.distributor import media_and_net
+from bench.distributor.media_and_net import MediaAndNet
+from bench.distributor.points import Load, Point
 
-from bulkhead.measuring import media_and_net
-from bulkhead.measuring.distributor_points import Load, Point
-from bulkhead.measuring.media_and_net import MediaAndNet
 from bulkhead.running.guest import GuestError
 
 _POINT = Point("floor", "fixed", Load(0))

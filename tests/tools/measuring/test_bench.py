@@ -39,8 +39,8 @@ def run(context: BenchContext) -> BenchResult:
 @pytest.fixture
 def benches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "bench"
-    folder.mkdir()
-    (folder / "sample.py").write_text(_BENCH)
+    (folder / "sample").mkdir(parents=True)
+    (folder / "sample" / "bench.py").write_text(_BENCH)
     monkeypatch.setattr(bench, "BENCHES", folder)
     return folder
 

@@ -167,8 +167,8 @@ def _environment() -> dict[str, str]:
 
 
 def guest_image(name: str, compiler: str = "gcc", folder: Path | None = None) -> Path:
-    """Return the image of a program of apps/ or apps/tests/. It must have been built."""
-    base = (folder or Variant("arm64", compiler).folder) / "apps"
+    """Return the image of a guest program of any folder. It must have been built."""
+    base = (folder or Variant("arm64", compiler).folder) / "images"
     path = base / f"{name}.image"
     if path.is_file():
         return path

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """./bulkhead bench: runs a bench of bench/, prints its results and writes them as JSON.
 
-A bench is a module bench/NAME.py (with _ where NAME has -). The first line of its docstring
-describes its figures, and it has `def run(context: BenchContext) -> BenchResult`. A bench that can
-measure other guests than ours lists all of them in GUESTS, and one that can measure its cases alone
-lists them in CASES.
+A bench is a folder bench/NAME/ (with _ where NAME has -) with a module bench.py. The first line of
+its docstring describes its figures, and it has `def run(context: BenchContext) -> BenchResult`. A
+bench that can measure other guests than ours lists all of them in GUESTS, and one that can measure
+its cases alone lists them in CASES. It imports other modules of its folder as `bench.NAME.MODULE`.
 """
 
 import ast
@@ -116,9 +116,9 @@ def median_and_range(name: str, values: Sequence[Number]) -> dict[str, Number]:
 def listing() -> dict[str, str]:
     """Return the names of the benches, each with a description."""
     found = {}
-    for path in sorted(BENCHES.glob("[a-z]*.py")):
+    for path in sorted(BENCHES.glob("*/bench.py")):
         text = ast.get_docstring(ast.parse(path.read_text())) or ""
-        found[path.stem.replace("_", "-")] = text.splitlines()[0] if text else ""
+        found[path.parent.name.replace("_", "-")] = text.splitlines()[0] if text else ""
     return found
 
 
@@ -175,7 +175,10 @@ def write_record(
 def load(name: str) -> ModuleType:
     """Load the module of a bench."""
     stem = name.replace("-", "_")
-    specification = importlib.util.spec_from_file_location(f"bench_{stem}", BENCHES / f"{stem}.py")
+    if str(ROOT) not in sys.path:
+        sys.path.append(str(ROOT))  # for the package `bench`
+    path = BENCHES / stem / "bench.py"
+    specification = importlib.util.spec_from_file_location(f"bench.{stem}.bench", path)
     assert specification is not None
     assert specification.loader is not None
     module = importlib.util.module_from_spec(specification)

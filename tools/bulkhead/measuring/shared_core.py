@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Run guests (apps/share) on one shared core of a machine that counts instructions.
+"""Run guests (bench/share/guest) on one shared core of a machine that counts instructions.
 
 The counter has one tick for each instruction, and a nanosecond of virtual time is an instruction.
 """

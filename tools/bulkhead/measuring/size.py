@@ -42,7 +42,7 @@ def measure(settings: Settings) -> BenchResult:
         **text_bytes(folder / "hypervisor"),
         "stage2_bytes_1gib": stage2.stage2_bytes(builder, kernel, stage2.partition_of(1 << 30)),
     }
-    code = ImageCode(folder / "apps/demo.elf").bytes_by_part()
+    code = ImageCode(folder / "images/demo.elf").bytes_by_part()
     return BenchResult(summary, [{"part": each, "code_bytes": code[each]} for each in PARTS])
 
 

@@ -27,8 +27,13 @@ _MAGIC = b"ARM\x64"
 
 def programs() -> list[str]:
     """Return the guest programs that the build makes."""
-    text = (ROOT / "apps/meson.build").read_text()
-    return re.findall(r"^  '([\w-]+)': \{", text, re.MULTILINE)
+    folders = ("apps", "tests/guests", "bench/*/guest*")
+    tables = [path for each in folders for path in sorted(ROOT.glob(f"{each}/meson.build"))]
+    return [
+        name
+        for path in tables
+        for name in re.findall(r"^  '([\w-]+)': \{", path.read_text(), re.MULTILINE)
+    ]
 
 
 def names_file(image: str) -> bool:
@@ -55,7 +60,7 @@ def image_file(system: System, partition: Partition) -> Path | None:
             f"there is no image {show(name)}",
             f"{choose(name, [*known, *LINUXES, RTEMS], 'images')}, or the path of a file",
         )
-    built = Variant("arm64").folder / f"apps/{name}.image"
+    built = Variant("arm64").folder / f"images/{name}.image"
     return built if built.is_file() else None
 
 

@@ -10,7 +10,7 @@
  * Time passes only while a thread executes, so the bounds hold to the tick.
  *
  * Arguments: the number of sets of VCPUs, and of the patterns tried for each; and "show" prints the
- * worst pattern that was found for the first set, in the notation of apps/tests/storm.
+ * worst pattern that was found for the first set, in the notation of tests/guests/storm.
  */
 #include "kernel/periodic.h"
 #include "kernel/sync.h"

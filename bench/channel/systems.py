@@ -15,12 +15,13 @@ from pathlib import Path
 from typing import Any
 
 import psutil
+from bench.channel import times
+from bench.channel.times import Run
 
 from bulkhead.building.build import Variant, guest_image
 from bulkhead.errors import UserError
-from bulkhead.measuring import channel_times, real_time
+from bulkhead.measuring import real_time
 from bulkhead.measuring.bench import BenchContext
-from bulkhead.measuring.channel_times import Run
 from bulkhead.paths import BENCHES
 from bulkhead.peers import linux_channels, linux_guest
 from bulkhead.peers.linux_guest import LinuxImage
@@ -38,7 +39,7 @@ TRIPS = 1000
 PART_OF_SECONDS = 10  # a transfer takes this part of --seconds
 _CONSOLE = "console"
 # TCP's window and send buffer in our kernel: the largest ones that the build has.
-_TCP_BUFFER = 1024 * channel_times.KIB
+_TCP_BUFFER = 1024 * times.KIB
 # A hub forwards no header with offloads, so no card has any. Linux is faster with frames of 64 KiB;
 # lwIP's segments have at most 1460 bytes.
 _CARD_OPTIONS: dict[str, dict[str, str]] = {
@@ -79,9 +80,7 @@ def _channel_script() -> str:
 
 
 def _tcp_script(milliseconds: int, peer: str) -> str:
-    return "".join(
-        f"tcp measure {peer} {milliseconds} {TRIPS} {size}\n" for size in channel_times.SIZES
-    )
+    return "".join(f"tcp measure {peer} {milliseconds} {TRIPS} {size}\n" for size in times.SIZES)
 
 
 def milliseconds(context: BenchContext) -> int:
@@ -100,7 +99,7 @@ class Systems:
     def kernels(self) -> list[Run]:
         """Measure between two kernels: channel and TCP in turn, in one machine."""
         with self.booted_kernels(f"peer={_FAR} inplace=1") as (guest, exits):
-            return _measured_by_kernel(guest, exits, channel_times.KERNELS)
+            return _measured_by_kernel(guest, exits, times.KERNELS)
 
     def kernel_to_linux(self) -> list[Run]:
         """Measure from our kernel to processes of Linux: channel and TCP in turn."""
@@ -110,7 +109,7 @@ class Systems:
             "linux": _linux(image, _FAR, "serve=/bin/measure"),
         }
         with self.booted("kernel-linux", changes) as (guest, exits):
-            return _measured_by_kernel(guest, exits, channel_times.KERNEL_TO_LINUX)
+            return _measured_by_kernel(guest, exits, times.KERNEL_TO_LINUX)
 
     def _measuring_kernel(self, argument: str) -> dict[str, Any]:
         """Return a partition that measures: TCP as well if `argument` names the peer."""
@@ -138,7 +137,7 @@ class Systems:
         with self.booted("linuxes", changes) as (guest, _):
             guest.wait_for_match("measure: end", _TIMEOUT_S)
             console = guest.console()
-        return channel_times.parse_tcp(console, channel_times.LINUXES)
+        return times.parse_tcp(console, times.LINUXES)
 
     def kernel_linux(self) -> list[Run]:
         """Measure from a process of Linux to our kernel: channel, then TCP."""
@@ -155,16 +154,16 @@ class Systems:
             meanwhile = exits() - before
             guest.wait_for_match("measure: end", _TIMEOUT_S)
             console = guest.console()
-        size = max(channel_times.SIZES)
-        messages = _COMMAND_MESSAGES[size] + 2 * channel_times.COMMAND_ROUND_TRIPS
+        size = max(times.SIZES)
+        messages = _COMMAND_MESSAGES[size] + 2 * times.COMMAND_ROUND_TRIPS
         events: Run = {
-            "ends": channel_times.KERNEL_LINUX, "over": channel_times.CHANNEL, "kind": "events",
-            "gib": size * messages / channel_times.GIB, "exits": meanwhile,
-            "context_switches": channel_times.parse_switches(console),
+            "ends": times.KERNEL_LINUX, "over": times.CHANNEL, "kind": "events",
+            "gib": size * messages / times.GIB, "exits": meanwhile,
+            "context_switches": times.parse_switches(console),
         }  # fmt: skip
         return [
-            *channel_times.parse_command(console),
-            *channel_times.parse_tcp(console, channel_times.KERNEL_LINUX),
+            *times.parse_command(console),
+            *times.parse_tcp(console, times.KERNEL_LINUX),
             events,
         ]
 
@@ -193,9 +192,9 @@ class Systems:
 
 
 def _measured_by_kernel(guest: GuestProcess, exits: Callable[[], int], ends: str) -> list[Run]:
-    """Return what apps/channel_speed measured, and the exits of its transfers."""
+    """Return what bench/channel/guests/speed measured, and the exits of its transfers."""
     counted = {}
-    for name in (channel_times.AWAKE, channel_times.ASLEEP):
+    for name in (times.AWAKE, times.ASLEEP):
         guest.wait_for_match(f"channel-speed: {name} begins|FAIL", _TIMEOUT_S)
         before = exits()
         guest.wait_for_match(f"channel-speed: {name} notifications|FAIL", _TIMEOUT_S)
@@ -203,10 +202,10 @@ def _measured_by_kernel(guest: GuestProcess, exits: Callable[[], int], ends: str
     guest.wait_for_match("channel-speed: end|FAIL", _TIMEOUT_S)
     console = guest.console()
     events = [
-        channel_times.parse_events(console, name, ends) | {"exits": meanwhile}
+        times.parse_events(console, name, ends) | {"exits": meanwhile}
         for name, meanwhile in counted.items()
     ]
-    return channel_times.parse_kernels(console, ends) + events
+    return times.parse_kernels(console, ends) + events
 
 
 def prepare(context: BenchContext) -> Systems:
@@ -219,7 +218,7 @@ def prepare(context: BenchContext) -> Systems:
     size = str(_TCP_BUFFER)
     options = {"tcp_receive_buffer": size, "tcp_send_buffer": size}
     variant = Variant("arm64", options=options, name="bench-channel")
-    folder = context.build(variant, "apps/channel-speed.image")
+    folder = context.build(variant, "images/channel-speed.image")
     image = linux_channels.prepare_command("pci")
     image = linux_guest.with_program(image, "tcp", [_FOLDER / "tcp.c"], [])
     return Systems(context, guest_image("channel-speed", folder=folder), image)

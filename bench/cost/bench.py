@@ -101,7 +101,7 @@ def run(context: BenchContext) -> BenchResult:
         context, plugin, "sockets", _our_machine(guest_image("cost-sockets", folder=folder))
     )
     linux = _measure(context, plugin, "linux", _linux_machine())
-    code = ImageCode(folder / "apps/cost.elf")
+    code = ImageCode(folder / "images/cost.elf")
     runs: list[dict[str, Number | str]] = [
         {
             "direction": case.direction,

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Messages through a channel: instructions, exits, and times beside TCP over one hub.
 
-A guest (apps/channel_cost/main.c) is at both ends. In one machine the counter counts instructions
+A guest (guests/cost/main.c) is at both ends. In one machine the counter counts instructions
 (QEMU's icount): there it sends messages to itself, and wakes the other partition. In another
 machine it sends GiBs to the other partition while both poll, and the counters of exits are read
 from the machine's memory before and after.
 
 Then throughput and round trips are timed, between two partitions with our kernel, between two with
-Linux (TCP only), from Linux to our kernel and back (channel_systems.py), and by vchan between two
-guests of Xen (channel_vchan.py), in turn.
+Linux (TCP only), from Linux to our kernel and back (systems.py), and by vchan between two
+guests of Xen (vchan.py), in turn.
 
-At last, threads on VCPUs of various budgets exchange messages (channel_budgets.py).
+At last, threads on VCPUs of various budgets exchange messages (budgets.py).
 """
 
 from __future__ import annotations
@@ -20,9 +20,10 @@ import re
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from bulkhead.measuring import channel_budgets, channel_systems, channel_times, channel_vchan
+from bench.channel import budgets, systems, times, vchan
+from bench.channel.times import Run
+
 from bulkhead.measuring.bench import BenchContext, BenchResult, Number, environment
-from bulkhead.measuring.channel_times import Run
 from bulkhead.paths import BENCHES
 from bulkhead.running.guest import GuestError, GuestProcess
 from bulkhead.running.qemu import Machine, Network, UserNetwork
@@ -55,43 +56,43 @@ def run(context: BenchContext) -> BenchResult:
 
 
 def vary_budgets(context: BenchContext) -> BenchResult:
-    """Boot the system of channel_budgets.py once, and draw what it measures."""
+    """Boot the system of budgets.py once, and draw what it measures."""
     context.say("budgets")
     console_path = context.folder / "budgets.log"
-    rates = channel_budgets.measure(context.settings, console_path, channel_budgets.points())
-    channel_budgets.draw(rates, context.folder)
+    rates = budgets.measure(context.settings, console_path, budgets.points())
+    budgets.draw(rates, context.folder)
     runs: list[Run] = [
         {"case": BUDGETS, "point": str(point), "messages_s": rate} for point, rate in rates.items()
     ]
-    return BenchResult({"budget_error": channel_budgets.error(rates)}, runs)
+    return BenchResult({"budget_error": budgets.error(rates)}, runs)
 
 
 def take_times(context: BenchContext) -> BenchResult:
     """Boot each system once for each pair, in turn."""
-    systems = channel_systems.prepare(context)
+    built = systems.prepare(context)
     measures = {
-        channel_times.KERNELS: systems.kernels,
-        channel_times.LINUXES: systems.linuxes,
-        channel_times.KERNEL_LINUX: systems.kernel_linux,
-        channel_times.KERNEL_TO_LINUX: systems.kernel_to_linux,
+        times.KERNELS: built.kernels,
+        times.LINUXES: built.linuxes,
+        times.KERNEL_LINUX: built.kernel_linux,
+        times.KERNEL_TO_LINUX: built.kernel_to_linux,
     }
-    if vchan := channel_vchan.prepare(context, systems):
-        measures[channel_times.XEN] = vchan.measure
+    if xen := vchan.prepare(context, built):
+        measures[times.XEN] = xen.measure
     runs: list[Run] = []
     for pair in range(1, context.pairs + 1):
         for name, measure_times in measures.items():
             context.say(f"times, pair {pair} of {context.pairs}: {name}")
             runs += [{"pair": pair, **each} for each in context.undisturbed(measure_times)]
     load = round(os.getloadavg()[1], 1)
-    channel_times.draw(context.folder, _conditions(context, load), runs)
-    return BenchResult(channel_times.summarise(runs), runs, {"load": load})
+    times.draw(context.folder, _conditions(context, load), runs)
+    return BenchResult(times.summarise(runs), runs, {"load": load})
 
 
 def _conditions(context: BenchContext, load: float) -> str:
     facts = environment()
     return (
         f"{facts['cores']} x {facts['cpu']}; QEMU {facts['qemu']}, TCG; medians of {context.pairs} "
-        f"measurements of {context.seconds / channel_systems.PART_OF_SECONDS:g} s; load {load:g}"
+        f"measurements of {context.seconds / systems.PART_OF_SECONDS:g} s; load {load:g}"
     )
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """How the messages of a channel follow the budgets of the VCPUs at its ends (Quest-V, Figure 31).
 
-The guest (apps/channel_budget/main.c) is at both ends. The machine counts instructions, so that the
+The guest (guests/budget/main.c) is at both ends. The machine counts instructions, so that the
 same points give the same numbers on any host. It executes one core at a time, at all points alike:
 a number of messages says nothing by itself, only beside those of other budgets.
 """

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The system whose messages through Xen's vchan bench channel times: Linux in dom0 and in a domU.
 
-The machine is that of two partitions with a channel (channel_systems.py), with the same threads on
+The machine is that of two partitions with a channel (systems.py), with the same threads on
 the same processors. Both are booted, and take turns with each size: a virtual machine's processors
 may be moved nearer to each other or farther apart after some seconds.
 """
@@ -14,11 +14,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from bench.channel import systems, times
+from bench.channel.systems import Systems
+from bench.channel.times import Run
+
 from bulkhead.errors import UserError
-from bulkhead.measuring import channel_systems, channel_times
 from bulkhead.measuring.bench import BenchContext
-from bulkhead.measuring.channel_systems import Systems
-from bulkhead.measuring.channel_times import Run
 from bulkhead.paths import BENCHES
 from bulkhead.peers import linux_guest, xen, xen_vchan
 from bulkhead.peers.linux_guest import LinuxImage
@@ -50,23 +51,23 @@ class VchanSystem:
 
         Counts vchan's notifications and exits.
         """
-        plan = f"{channel_systems.milliseconds(self.context)} {channel_systems.TRIPS}"
+        plan = f"{systems.milliseconds(self.context)} {systems.TRIPS}"
         dom0 = f"vchan measure {xen_vchan.DOMU} {_PATH} {plan} </dev/console\n"
         domu = f"vchan answer {xen_vchan.DOM0} {_PATH}\n"
         events = []
         with self._booted(dom0, domu) as (guest, log):
             guest.wait_for_match("vchan: ready|FAIL", _TIMEOUT_S)
-            channel_systems.give_processors(guest)
+            systems.give_processors(guest)
             _hold(guest)
             with self.systems.booted_kernels() as (kernels, _):
                 kernels.wait_for_match("channel-speed: ready|FAIL", _TIMEOUT_S)
                 _hold(kernels)
-                for size in channel_times.SIZES:
-                    _let_run(kernels, f"channel-speed: {channel_times.ASLEEP} trip {size} ")
-                    _let_run(guest, f"vchan: {channel_times.VCHANS[-1]} trip {size} ")
+                for size in times.SIZES:
+                    _let_run(kernels, f"channel-speed: {times.ASLEEP} trip {size} ")
+                    _let_run(guest, f"vchan: {times.VCHANS[-1]} trip {size} ")
                 ours = kernels.console()
             guest.qmp().execute("cont")
-            for name in channel_times.VCHANS:
+            for name in times.VCHANS:
                 guest.wait_for_match(f"vchan: {name} begins|FAIL", _TIMEOUT_S)
                 with _counted_exits(guest, log) as exits:
                     guest.type_text("\n")
@@ -74,15 +75,13 @@ class VchanSystem:
                 guest.type_text("\n")
                 guest.wait_for_match(f"vchan: {name} notifications|FAIL", _TIMEOUT_S)
                 events.append(
-                    channel_times.parse_vchan_events(guest.console(), name) | {"exits": len(exits)}
+                    times.parse_vchan_events(guest.console(), name) | {"exits": len(exits)}
                 )
             guest.wait_for_match("vchan: end|FAIL", _TIMEOUT_S)
             console = guest.console()
         return [
-            *channel_times.parse_kernels(
-                ours, channel_times.BESIDE_XEN, carriers=(channel_times.CHANNEL,)
-            ),
-            *channel_times.parse_vchan(console),
+            *times.parse_kernels(ours, times.BESIDE_XEN, carriers=(times.CHANNEL,)),
+            *times.parse_vchan(console),
             *events,
         ]
 
@@ -99,7 +98,7 @@ class VchanSystem:
             system.board,
             xen_vchan.dom0_image(self.image, dom0),
             xen_vchan.domu_image(self.image, domu),
-            channel_systems.LINUX_ARGUMENTS,
+            systems.LINUX_ARGUMENTS,
             _MEMORY_MIB,
             folder,
         )

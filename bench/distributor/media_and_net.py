@@ -11,9 +11,10 @@ import re
 import time
 from dataclasses import dataclass
 
+from bench.distributor.devices_first import PREFIX, before_guests
+from bench.distributor.points import Load, Point
+
 from bulkhead import console
-from bulkhead.measuring.devices_first import PREFIX, before_guests
-from bulkhead.measuring.distributor_points import Load, Point
 from bulkhead.measuring.side_by_side import Running
 from bulkhead.running.guest import GuestError
 from bulkhead.running.qmp import QmpClient

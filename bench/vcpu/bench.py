@@ -329,7 +329,7 @@ def _run_decisions(context: BenchContext, folder: Path) -> BenchResult:
                     connection.sendall(b"g")
                 guest.wait_for_match("vcpu: (end|failed)", _BOOT_TIMEOUT_S)
             console = guest.console()
-    code = ImageCode(folder / f"apps/{_GUEST_NAME}.elf", part_of_decision)
+    code = ImageCode(folder / f"images/{_GUEST_NAME}.elf", part_of_decision)
     offset = code.load_offset(_MARK, mark)
     functions = [code.count_by_function(each, offset) for each in counts]
     for group, each in zip(sets, functions, strict=True):

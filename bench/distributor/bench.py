@@ -12,11 +12,10 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import partial
 
-from bulkhead.building.build import Variant
-from bulkhead.measuring import distributor_points, real_time
-from bulkhead.measuring.bench import BenchContext, BenchResult, environment
-from bulkhead.measuring.devices_first import put_devices_first
-from bulkhead.measuring.distributor_points import (
+from bench.distributor import points
+from bench.distributor.devices_first import put_devices_first
+from bench.distributor.media_and_net import DOM0_TERMINAL, MediaAndNet, SharedCores
+from bench.distributor.points import (
     BUDGET_LOADS,
     DISTRIBUTOR,
     FIXED,
@@ -27,7 +26,10 @@ from bulkhead.measuring.distributor_points import (
     Point,
     Run,
 )
-from bulkhead.measuring.media_and_net import DOM0_TERMINAL, MediaAndNet, SharedCores
+
+from bulkhead.building.build import Variant
+from bulkhead.measuring import real_time
+from bulkhead.measuring.bench import BenchContext, BenchResult, environment
 from bulkhead.measuring.side_by_side import IPERF_REPORT, Guest, booted, wait_for_text
 from bulkhead.paths import BENCHES
 from bulkhead.peers import linux_guest, xen_linux_guests
@@ -71,7 +73,7 @@ def run(context: BenchContext) -> BenchResult:
     network.check_tap_right()
     context.build(Variant("arm64"))
     image = linux_guest.with_irqbalance(linux_guest.prepare())
-    points = [*distributor_points.table(), *distributor_points.sweep()]
+    measured_points = [*points.table(), *points.sweep()]
     runs: list[Run] = []
     with real_time.no_limit(), ExitStack() as stack:
         guests: dict[str, MediaAndNet] = {}
@@ -81,7 +83,7 @@ def run(context: BenchContext) -> BenchResult:
         context.say(f"booting {XEN}")
         guests[XEN] = stack.enter_context(_booted_under_xen(context, image, len(guests)))
         for number in range(1, context.pairs + 1):
-            for point in points:
+            for point in measured_points:
                 context.say(f"round {number} of {context.pairs}: {point.title}")
                 run = _measure(context, point, guests[point.system])
                 runs.append({"round": number, **run})
@@ -90,8 +92,8 @@ def run(context: BenchContext) -> BenchResult:
         f"{facts['cores']} x {facts['cpu']}, QEMU {facts['qemu']}, link of {_LINK_MBIT} Mb/s; "
         f"medians of {context.pairs} rounds of {context.seconds / context.pairs:g} s"
     )
-    distributor_points.draw(context.folder, conditions, runs)
-    return BenchResult(distributor_points.summarise(runs), runs)
+    points.draw(context.folder, conditions, runs)
+    return BenchResult(points.summarise(runs), runs)
 
 
 def _measure(context: BenchContext, point: Point, guests: MediaAndNet) -> Run:
@@ -120,7 +122,7 @@ def systems() -> dict[str, System]:
         FOUR_CORES: replace(
             system, partitions=tuple(four), cores=(replace(cores, numbers=_ALL_CORES),)
         ),
-        **{distributor_points.budgets(audio): by_budgets(system, audio) for audio in BUDGET_LOADS},
+        **{points.budgets(audio): by_budgets(system, audio) for audio in BUDGET_LOADS},
     }
 
 

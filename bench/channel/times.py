@@ -72,7 +72,7 @@ def _all_sizes(runs: Sequence[Run], wanted: Iterable[tuple[str, str]]) -> Sequen
 def parse_kernels(
     console: str, ends: str = KERNELS, carriers: Sequence[str] = (CHANNEL, TCP, TCP_AWAKE)
 ) -> list[Run]:
-    """Parse the output of apps/channel_speed at both ends."""
+    """Parse the output of bench/channel/guests/speed at both ends."""
     runs = [
         _run(ends, over, kind, size, messages, int(nanoseconds))
         for over, kind, size, messages, nanoseconds in _KERNEL_LINE.findall(console)

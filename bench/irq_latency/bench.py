@@ -4,7 +4,7 @@
 The partition has direct interrupts in one system, and listed ones in another.
 
 The machine counts instructions (QEMU's icount). Its counter has one tick per instruction, and the
-guest (apps/irq_latency/main.c) reads it. QEMU's log of exceptions shows which level took each
+guest (guest/main.c) reads it. QEMU's log of exceptions shows which level took each
 interrupt.
 """
 

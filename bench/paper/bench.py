@@ -128,7 +128,7 @@ def _image(context: BenchContext, kib: int) -> Path:
     size = str(kib * _KIB)
     options = {"tcp_receive_buffer": size, "tcp_send_buffer": size}
     variant = Variant("arm64", options=options, name=f"bench-paper-{kib}k")
-    return guest_image("demo", folder=context.build(variant, "apps/demo.image"))
+    return guest_image("demo", folder=context.build(variant, "images/demo.image"))
 
 
 def _rtems(context: BenchContext) -> Subject:
