@@ -19,7 +19,7 @@ from bulkhead.system.image import describe
 from bulkhead.system.layout import Files, make_layout
 from bulkhead.system.model import Console, Dma, Partition, PciAddress, Restart, System
 
-BUILDER = "bench/stage2/stage2_bytes"  # in the build folder for this machine
+BUILDER = "bench/size/stage2_bytes"  # in the build folder for this machine
 _BOARD = "qemu-virt"
 _HYPERVISOR_BYTES = 1 << 20
 
