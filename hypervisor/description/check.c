@@ -7,6 +7,7 @@
 #include "description/check.h"
 
 #include "description/limits.h"
+#include "hypervisor/crc32.h"
 #include <stddef.h>
 
 #define AFFINITY_MASK  UINT64_C(0xff00ffffff)
@@ -69,26 +70,19 @@ static bool is_zero(const void *memory, size_t bytes)
 #define UNUSED_IS_ZERO(array, count) \
     is_zero(&(array)[count], (sizeof(array) / sizeof((array)[0]) - (count)) * sizeof((array)[0]))
 
-/* Four steps of the division by the polynomial of CRC-32 (IEEE 802.3), bits reflected: the entry of
- * the four lowest bits of the remainder. */
-static const uint32_t crc_of_nibble[16] = {
-    0x00000000, 0x1db71064, 0x3b6e20c8, 0x26d930ac, 0x76dc4190, 0x6b6b51f4, 0x4db26158, 0x5005713c,
-    0xedb88320, 0xf00f9344, 0xd6d6a3e8, 0xcb61b38c, 0x9b64c2b0, 0x86d3d2d4, 0xa00ae278, 0xbdbdf21c,
-};
-
+/* Returns the CRC-32 of the description with 0 in place of its own checksum. */
 static uint32_t checksum(const struct description *description)
 {
     const uint8_t *byte = (const uint8_t *)description;
-    uint32_t crc = 0xffffffffu;
+    uint32_t remainder = CRC32_INITIAL;
 
     for (size_t i = 0; i < sizeof(*description); i++) {
-        bool own = i - offsetof(struct description, checksum) < sizeof(description->checksum);
+        bool is_checksum =
+            i - offsetof(struct description, checksum) < sizeof(description->checksum);
 
-        crc ^= own ? 0u : byte[i];
-        crc = crc >> 4 ^ crc_of_nibble[crc & 0xf];
-        crc = crc >> 4 ^ crc_of_nibble[crc & 0xf];
+        remainder = crc32_add_byte(remainder, is_checksum ? 0u : byte[i]);
     }
-    return ~crc;
+    return ~remainder;
 }
 
 static bool add_range(struct check *check, uint64_t first, uint64_t bytes)
