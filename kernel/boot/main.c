@@ -2,7 +2,6 @@
 /*
  * The boot sequence: from the first C code with the MMU enabled to the start of the program.
  */
-#include "boot/machine.h"
 #include "boot/memory_map.h"
 #include "boot/vcpus.h"
 #include "console/console.h"
@@ -15,6 +14,7 @@
 #include "kernel/thread.h"
 #include "kernel/time.h"
 #include "kernel/trace.h"
+#include "machine/machine.h"
 #include "sched/scheduler.h"
 #include "time/clock.h"
 #include <arch/boot.h>

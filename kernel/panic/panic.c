@@ -4,11 +4,11 @@
  */
 #include "kernel/panic.h"
 
-#include "boot/machine.h"
 #include "console/console.h"
 #include "kernel/interrupt.h"
 #include "kernel/print.h"
 #include "kernel/thread.h"
+#include "machine/machine.h"
 #include "panic/backtrace.h"
 #include "panic/panic_private.h"
 #include <arch/cpu.h>

@@ -2,13 +2,13 @@
 #include "kernel/virtual_time.h"
 
 #include "arch/cpu.h"
-#include "boot/machine.h"
+#include "machine/machine.h"
 #include "time/clock.h"
 #include <arch/mmu.h>
 #include <arch/vcpu_times.h>
 #include <stddef.h>
 
-/* For a processor that is never absent. */
+/* The absence of a processor that always executes: 0 ticks. */
 static const struct vcpu_absence always_present;
 static const struct vcpu_absence *shown = &always_present;
 

@@ -6,12 +6,12 @@
  * instead.
  */
 #include "arch/cpu.h"
-#include "boot/machine.h"
 #include "kernel/application.h"
 #include "kernel/devicetree.h"
 #include "kernel/thread.h"
 #include "kernel/time.h"
 #include "kernel/virtual_time.h"
+#include "machine/machine.h"
 #include "run_checks.h"
 #include <arch/mmu.h>
 #include <arch/vcpu_times.h>

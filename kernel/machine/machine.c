@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Ends the machine: by semihosting if the boot arguments request it, otherwise by the firmware's
+ * Ends the machine by semihosting if the boot arguments request it, otherwise by the firmware's
  * PSCI (Arm DEN 0022, "SYSTEM_OFF", "SYSTEM_RESET"), otherwise by halting the processor.
  */
-#include "boot/machine.h"
+#include "machine/machine.h"
 
 #include "console/console.h"
 #include "kernel/devicetree.h"

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Ending and restarting the machine.
+ * The board's name and its firmware, by which the machine ends. machine_exit() and
+ * machine_restart(), which applications call as well, are declared in kernel/panic.h.
  */
-#ifndef BOOT_MACHINE_H
-#define BOOT_MACHINE_H
+#ifndef MACHINE_MACHINE_H
+#define MACHINE_MACHINE_H
 
 #include <stdint.h>
 
@@ -11,7 +12,8 @@
  * devicetree_init(). */
 void machine_init(void);
 
-/* As machine_exit(), but text that the console has not sent is lost. Interrupts masked. */
+/* Ends the machine as machine_exit() does, but loses text that the console has not sent. Interrupts
+ * masked. */
 _Noreturn void machine_stop(int status);
 
 /* Calls a function without arguments of the firmware or the hypervisor. Returns its first result,
