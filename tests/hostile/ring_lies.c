@@ -21,17 +21,15 @@ static void lie_split(struct ring *ring, unsigned which, uint32_t value)
         memory_store(last, &value, sizeof(value));
         break;
     default: /* ... its length */
-        memory_store(last + 4, &value, sizeof(value));
+        memory_store(last + RING_USED_ELEMENT_LENGTH, &value, sizeof(value));
     }
 }
-
-#define PACKED_FLAGS 14u /* of a descriptor */
 
 static void lie_packed(struct ring *ring, unsigned which, uint32_t value)
 {
     uint64_t place = ring_place(ring, RING_DESCRIPTOR, ring->used);
-    bool wrap = ring_wrap(ring, ring->used) != 0;
-    uint8_t descriptor[16] = {0};
+    bool wrap = ring_wrap(ring, ring->used);
+    uint8_t descriptor[RING_DESCRIPTOR_BYTES] = {0};
     uint16_t flags = (uint16_t)value;
 
     switch (which % 4) {
@@ -42,13 +40,13 @@ static void lie_packed(struct ring *ring, unsigned which, uint32_t value)
         ring->used += wrap ? ring->size : -(uint64_t)ring->size;
         break;
     case 2: /* what it never took is used, without another word */
-        flags |= wrap ? RING_AVAILABLE | RING_USED : 0;
-        memory_store(place + PACKED_FLAGS, &flags, sizeof(flags));
+        flags |= ring_used_flags(ring->used, ring->size);
+        memory_store(place + RING_PACKED_DESCRIPTOR_FLAGS, &flags, sizeof(flags));
         break;
     default: /* the descriptor, with other flags, at any place */
         (void)memory_load(place, descriptor, sizeof(descriptor));
-        descriptor[PACKED_FLAGS] = (uint8_t)flags;
-        descriptor[PACKED_FLAGS + 1] = (uint8_t)(flags >> 8);
+        descriptor[RING_PACKED_DESCRIPTOR_FLAGS] = (uint8_t)flags;
+        descriptor[RING_PACKED_DESCRIPTOR_FLAGS + 1] = (uint8_t)(flags >> 8);
         memory_store(ring_place(ring, RING_DESCRIPTOR, value >> 16), descriptor,
                      sizeof(descriptor));
     }

@@ -104,9 +104,9 @@ bool ring_collect(const struct ring *ring, struct ring_chain *chain, uint64_t ad
 void ring_check_indirect(const struct ring *ring, uint64_t address, uint32_t bytes)
 {
     ring_rule(ring, ring_has(ring, FEATURE_INDIRECT_DESC), "indirect tables are negotiated");
-    ring_rule(ring, bytes != 0 && bytes % DESCRIPTOR_BYTES == 0,
+    ring_rule(ring, bytes != 0 && bytes % RING_DESCRIPTOR_BYTES == 0,
               "an indirect table has whole entries, at least one");
-    ring_rule(ring, address % DESCRIPTOR_BYTES == 0, "an indirect table is aligned");
+    ring_rule(ring, address % RING_DESCRIPTOR_BYTES == 0, "an indirect table is aligned");
 }
 
 void ring_hold(struct ring *ring, const struct ring_chain *chain)
@@ -167,28 +167,33 @@ void ring_ask_never(const struct ring *ring)
 
 uint64_t ring_place(const struct ring *ring, enum ring_field field, uint64_t position)
 {
-    uint64_t entry = position % ring->size;
-
     switch (field) {
     case RING_AVAILABLE_FLAGS:
+        return ring->driver_area + RING_FLAGS_OFFSET;
+    case RING_AVAILABLE_INDEX:
+        return ring->driver_area + RING_INDEX_OFFSET;
+    case RING_AVAILABLE_ENTRY:
+        return ring->driver_area + ring_available_entry_offset(position, ring->size);
+    case RING_USED_EVENT:
+        return ring->driver_area + ring_used_event_offset(ring->size);
     case RING_DRIVER_EVENT:
         return ring->driver_area;
-    case RING_AVAILABLE_INDEX:
-        return ring->driver_area + 2;
-    case RING_AVAILABLE_ENTRY:
-        return ring->driver_area + 4 + 2 * entry;
-    case RING_USED_EVENT:
-        return ring->driver_area + 4 + UINT64_C(2) * ring->size;
     case RING_USED_FLAGS:
+        return ring->device_area + RING_FLAGS_OFFSET;
+    case RING_USED_INDEX:
+        return ring->device_area + RING_INDEX_OFFSET;
+    case RING_USED_ELEMENT:
+        return ring->device_area + ring_used_element_offset(position, ring->size);
+    case RING_AVAILABLE_EVENT:
+        return ring->device_area + ring_available_event_offset(ring->size);
     case RING_DEVICE_EVENT:
         return ring->device_area;
-    case RING_USED_INDEX:
-        return ring->device_area + 2;
-    case RING_USED_ELEMENT:
-        return ring->device_area + 4 + 8 * entry;
-    case RING_AVAILABLE_EVENT:
-        return ring->device_area + 4 + UINT64_C(8) * ring->size;
-    default:
-        return ring->descriptors + DESCRIPTOR_BYTES * entry;
+    default: /* RING_DESCRIPTOR */
+        return ring->descriptors + ring_descriptor_offset(position, ring->size);
     }
+}
+
+bool ring_wrap(const struct ring *ring, uint64_t position)
+{
+    return ring_wrap_at(position, ring->size);
 }

@@ -15,28 +15,22 @@
  * A malicious device calls ring_push(), which writes any used element, changes the positions, or
  * writes to the fields of the ring, whose addresses are those of ring_place().
  *
- * Two models of rings are separate from this one on purpose:
- * - tests/memory_order/device.c, because the explorer of the weak memory model has to see each
- * access and barrier of the device as a step of its own;
- * - tests/device/rules_*.c, because they check the driver's stores beside a real device (QEMU's),
- *   and must not share an error with the device of the other tests.
+ * Two device sides are separate from this one on purpose:
+ * - tests/memory_order/device.c shares ring_layout.h only, because the explorer of the weak memory
+ *   model has to see each access and barrier of the device as a step of its own;
+ * - tests/device/rules_*.c share nothing, because they check the driver's stores beside a real
+ *   device (QEMU's), and must not share an error with the device of the other tests.
  */
 #ifndef TESTS_HARDWARE_MODELS_VIRTIO_RING_H
 #define TESTS_HARDWARE_MODELS_VIRTIO_RING_H
 
+#include "ring_layout.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #define RING_SIZE_MAX     32768u
 #define RING_SEGMENTS_MAX 80u /* of a chain */
-
-/* Bits of a descriptor's flags. */
-#define RING_NEXT      0x0001u
-#define RING_WRITE     0x0002u
-#define RING_INDIRECT  0x0004u
-#define RING_AVAILABLE 0x0080u /* packed */
-#define RING_USED      0x8000u /* packed */
 
 struct ring_memory {
     /* Returns the host's pointer to `bytes` bytes at `address`, NULL if the device can't access
@@ -144,7 +138,7 @@ enum ring_field {
 /* Returns the address of a field, for a device that writes to it. */
 uint64_t ring_place(const struct ring *ring, enum ring_field field, uint64_t position);
 
-/* Packed: returns the wrap counter at a position, 1 in the first lap (2.8.1). */
-uint16_t ring_wrap(const struct ring *ring, uint64_t position);
+/* Packed: returns the wrap counter at a position, true in the first lap (2.8.1). */
+bool ring_wrap(const struct ring *ring, uint64_t position);
 
 #endif

@@ -9,34 +9,15 @@ struct descriptor {
     uint16_t flags;
 };
 
-/* 2.8.14 */
-enum { EVENT_ENABLE = 0, EVENT_DISABLE = 1, EVENT_DESCRIPTOR = 2 };
-#define EVENT_FLAGS 0x0003u
-#define EVENT_WRAP  0x8000u
-
-uint16_t ring_wrap(const struct ring *ring, uint64_t position)
-{
-    return position / ring->size % 2 == 0;
-}
-
-/* 2.8.1: AVAIL is the wrap counter, USED its inverse. */
-static bool is_available(const struct ring *ring, const struct descriptor *descriptor,
-                         uint64_t position)
-{
-    bool wrap = ring_wrap(ring, position) != 0;
-
-    return ((descriptor->flags & RING_AVAILABLE) != 0) == wrap &&
-           ((descriptor->flags & RING_USED) != 0) != wrap;
-}
-
 /* Loads the descriptor at the position. Returns false if it is not available. */
 static bool load_available(const struct ring *ring, struct descriptor *descriptor,
                            uint64_t position)
 {
     uint64_t place = ring_place(ring, RING_DESCRIPTOR, position);
 
-    *descriptor = (struct descriptor){.flags = ring_load16(ring, place + 14)};
-    if (!is_available(ring, descriptor, position)) {
+    *descriptor =
+        (struct descriptor){.flags = ring_load16(ring, place + RING_PACKED_DESCRIPTOR_FLAGS)};
+    if (!ring_is_available(descriptor->flags, position, ring->size)) {
         return false;
     }
     ring_acquire();
@@ -63,10 +44,11 @@ static bool collect_table(struct ring *ring, struct ring_chain *chain,
     ring_check_indirect(ring, head->address, head->bytes);
     ring_rule(ring, chain->count == 0 && (head->flags & (RING_NEXT | RING_WRITE)) == 0,
               "a descriptor with INDIRECT is alone, and without WRITE (2.8.19)");
-    for (uint32_t i = 0; i < head->bytes / DESCRIPTOR_BYTES; i++) {
+    for (uint32_t i = 0; i < head->bytes / RING_DESCRIPTOR_BYTES; i++) {
         struct descriptor descriptor = {0};
 
-        if (!ring_load(ring, head->address + UINT64_C(16) * i, &descriptor, sizeof(descriptor)) ||
+        if (!ring_load(ring, head->address + UINT64_C(1) * RING_DESCRIPTOR_BYTES * i, &descriptor,
+                       sizeof(descriptor)) ||
             !ring_collect(ring, chain, descriptor.address, descriptor.bytes, descriptor.flags)) {
             return false;
         }
@@ -122,16 +104,16 @@ static void packed_push(struct ring *ring, uint32_t id, uint32_t bytes, unsigned
     uint64_t place = ring_place(ring, RING_DESCRIPTOR, ring->used);
     /* Length, id. */
     const uint16_t element[3] = {(uint16_t)bytes, (uint16_t)(bytes >> 16), (uint16_t)id};
-    unsigned flags = ring_wrap(ring, ring->used) != 0 ? RING_USED | RING_AVAILABLE : 0;
+    unsigned flags = ring_used_flags(ring->used, ring->size);
 
     (void)chains;
     /* 2.8.3: WRITE says that something was written. */
     if (bytes != 0 && (!ring->omits_write || ring->used % 2 != 0)) {
         flags |= RING_WRITE;
     }
-    (void)ring_store(ring, place + 8, element, sizeof(element));
+    (void)ring_store(ring, place + RING_DESCRIPTOR_LENGTH, element, sizeof(element));
     ring_release();
-    ring_store16(ring, place + 14, (uint16_t)flags);
+    ring_store16(ring, place + RING_PACKED_DESCRIPTOR_FLAGS, (uint16_t)flags);
     ring->used += descriptors;
 }
 
@@ -140,10 +122,11 @@ static void packed_push(struct ring *ring, uint32_t id, uint32_t bytes, unsigned
 static bool is_passed(const struct ring *ring, uint16_t event)
 {
     unsigned size = ring->size;
-    unsigned wrap = ring_wrap(ring, ring->signalled);
+    bool wrap = ring_wrap(ring, ring->signalled);
     unsigned before = (unsigned)(ring->signalled % size);
     unsigned now = (unsigned)(ring->used % size) + (ring_wrap(ring, ring->used) == wrap ? 0 : size);
-    unsigned at = (event & ~EVENT_WRAP) + (((event & EVENT_WRAP) != 0) == wrap ? 0 : size);
+    unsigned at =
+        (event & ~RING_EVENT_WRAP) + (((event & RING_EVENT_WRAP) != 0) == wrap ? 0 : size);
 
     return at >= before && at < now;
 }
@@ -152,16 +135,17 @@ static bool packed_wants_interrupt(struct ring *ring)
 {
     uint64_t place = ring_place(ring, RING_DRIVER_EVENT, 0);
     uint16_t event = ring_load16(ring, place);
-    uint16_t flags = ring_load16(ring, place + 2);
+    uint16_t flags = ring_load16(ring, place + RING_EVENT_FLAGS_OFFSET);
     bool wanted = false;
 
-    ring_rule(ring, flags <= EVENT_DESCRIPTOR, "the flags of event suppression are defined");
-    if ((flags & EVENT_FLAGS) == EVENT_ENABLE) {
+    ring_rule(ring, flags <= RING_EVENT_DESCRIPTOR, "the flags of event suppression are defined");
+    if ((flags & RING_EVENT_FLAGS) == RING_EVENT_ENABLE) {
         wanted = ring->signalled != ring->used;
-    } else if ((flags & EVENT_FLAGS) == EVENT_DESCRIPTOR) {
+    } else if ((flags & RING_EVENT_FLAGS) == RING_EVENT_DESCRIPTOR) {
         ring_rule(ring, ring_has(ring, FEATURE_EVENT_IDX),
                   "an event has a descriptor only with EVENT_IDX (2.8.10)");
-        ring_rule(ring, (event & ~EVENT_WRAP) < ring->size, "an event's descriptor is the queue's");
+        ring_rule(ring, (event & ~RING_EVENT_WRAP) < ring->size,
+                  "an event's descriptor is the queue's");
         wanted = is_passed(ring, event);
     }
     ring->signalled = ring->used;
@@ -181,18 +165,15 @@ static void packed_ask(const struct ring *ring, uint64_t ahead)
     uint64_t position = ring->available + ahead;
 
     if (ring_has(ring, FEATURE_EVENT_IDX)) {
-        store_event(
-            ring,
-            (uint16_t)(position % ring->size | (ring_wrap(ring, position) != 0 ? EVENT_WRAP : 0)),
-            EVENT_DESCRIPTOR);
+        store_event(ring, ring_event_at(position, ring->size), RING_EVENT_DESCRIPTOR);
     } else {
-        store_event(ring, 0, EVENT_ENABLE);
+        store_event(ring, 0, RING_EVENT_ENABLE);
     }
 }
 
 static void packed_ask_never(const struct ring *ring)
 {
-    store_event(ring, 0, EVENT_DISABLE);
+    store_event(ring, 0, RING_EVENT_DISABLE);
 }
 
 const struct ring_format ring_packed = {

@@ -11,9 +11,6 @@
 #define FEATURE_RING_PACKED   (UINT64_C(1) << 34)
 #define FEATURE_IN_ORDER      (UINT64_C(1) << 35)
 
-/* Structures of the rings have this alignment (2.7, 2.8.19), and descriptors this size. */
-#define DESCRIPTOR_BYTES 16u
-
 struct ring_format {
     bool (*take)(struct ring *ring, struct ring_chain *chain);
     unsigned (*available)(const struct ring *ring);

@@ -48,7 +48,8 @@ static bool collect(const struct ring *ring, struct ring_chain *chain, const str
         uint16_t at = descriptor.next;
 
         if (count == table->entries || at >= table->entries ||
-            !ring_load(ring, table->address + UINT64_C(16) * at, &descriptor, sizeof(descriptor)) ||
+            !ring_load(ring, table->address + UINT64_C(1) * RING_DESCRIPTOR_BYTES * at, &descriptor,
+                       sizeof(descriptor)) ||
             !ring_collect(ring, chain, descriptor.address, descriptor.bytes, descriptor.flags)) {
             ring_rule(ring, false, "a chain ends, and in its own table (2.7.5)");
             return false;
@@ -83,7 +84,7 @@ static bool collect_chain(struct ring *ring, struct ring_chain *chain)
     ring_check_indirect(ring, head.address, head.bytes);
     ring_rule(ring, head.flags == RING_INDIRECT,
               "a descriptor with INDIRECT has no other flag (2.7.5.3.1)");
-    table = (struct table){head.address, head.bytes / DESCRIPTOR_BYTES};
+    table = (struct table){head.address, head.bytes / RING_DESCRIPTOR_BYTES};
     chain->indirect = true;
     chain->descriptors = 1;
     ring->indirect_chains++;
@@ -133,16 +134,17 @@ static void split_push(struct ring *ring, uint32_t id, uint32_t bytes, unsigned 
 
 static bool split_wants_interrupt(struct ring *ring)
 {
-    uint16_t published = (uint16_t)(ring->used - ring->signalled);
+    uint16_t now = (uint16_t)ring->used;
+    uint16_t before = (uint16_t)ring->signalled;
     uint16_t event = ring_load16(ring, ring_place(ring, RING_USED_EVENT, 0));
     uint16_t flags = ring_load16(ring, ring_place(ring, RING_AVAILABLE_FLAGS, 0));
 
     ring->signalled = ring->used;
     if (ring_has(ring, FEATURE_EVENT_IDX)) {
         ring_rule(ring, flags == 0, "the available ring's flags are 0 with EVENT_IDX (2.7.7.1)");
-        return (uint16_t)(ring->used - event - 1u) < published;
+        return ring_passed_event(event, before, now);
     }
-    return (flags & 1u) == 0 && published != 0;
+    return (flags & RING_AVAILABLE_NO_INTERRUPT) == 0 && now != before;
 }
 
 /* 2.7.10 */
@@ -163,7 +165,7 @@ static void split_ask_never(const struct ring *ring)
         ring_store16(ring, ring_place(ring, RING_AVAILABLE_EVENT, 0),
                      (uint16_t)(ring->available - 1));
     } else {
-        ring_store16(ring, ring_place(ring, RING_USED_FLAGS, 0), 1);
+        ring_store16(ring, ring_place(ring, RING_USED_FLAGS, 0), RING_USED_NO_NOTIFY);
     }
 }
 
