@@ -44,7 +44,7 @@ static struct {
     bool returned; /* the carriage return before the newline at `read` was sent */
     bool input_ready;
     uint32_t read;  /* total bytes taken out of the ring; modulo its size the index */
-    uint32_t write; /* total bytes put into the ring; likewise */
+    uint32_t write; /* total bytes put into the ring; modulo its size the index */
     uint64_t dropped;
     struct semaphore filled; /* posted when text was put into the ring */
     struct message_queue input;

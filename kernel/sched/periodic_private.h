@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What periodic threads (kernel/periodic.h) share with the rest of the scheduler. */
+/* The part of periodic threads (kernel/periodic.h) that thread.c calls. */
 #ifndef SCHED_PERIODIC_PRIVATE_H
 #define SCHED_PERIODIC_PRIVATE_H
 

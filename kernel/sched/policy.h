@@ -29,8 +29,9 @@ struct policy {
     struct demand demand;       /* in front of run_queue.levels, with which it is compared */
     struct run_queue run_queue; /* the runnable threads, the running one among them */
     struct vcpu_set vcpus;
-    struct tournament replenishments; /* counter values, by id - 1: of runnable VCPUs without
-                                       * budget; POLICY_NEVER: of others */
+    /* By id - 1: the counter value at which a runnable VCPU without budget gets budget again;
+     * POLICY_NEVER for all other VCPUs. */
+    struct tournament replenishments;
     struct list changed;    /* VCPUs whose budget or level has changed since policy_choose() */
     struct mutex vcpu_lock; /* held while a change to the set of VCPUs is tested and made */
     int (*vcpu_of_thread)(const char *name); /* vcpu_assign_by_name() */
@@ -38,11 +39,11 @@ struct policy {
 
 /* The policy's state of one thread. The rest of the kernel reads `urgency` alone. */
 struct standing {
-    unsigned priority;           /* the thread's own */
-    unsigned urgency;            /* own_urgency(), or what a waiter for a mutex has lent */
-    struct vcpu *bound;          /* NULL: none */
-    struct vcpu *charged;        /* whose budget it uses: `bound`, or the waiter's; NULL: none */
-    struct vcpu *service;        /* I/O VCPU whose work its next wait is for; NULL: none */
+    unsigned priority;    /* the thread's own */
+    unsigned urgency;     /* own_urgency(), or what a waiter for a mutex has lent */
+    struct vcpu *bound;   /* NULL: none */
+    struct vcpu *charged; /* the VCPU whose budget it uses: `bound`, or the waiter's; NULL: none */
+    struct vcpu *service; /* I/O VCPU whose work its next wait is for; NULL: none */
     struct list_node bound_node; /* on the list of `bound` */
     struct list_node group_node; /* runnable: in the group of `charged` */
     int listed_vcpu;             /* id of the latest vcpu_getparam() */
@@ -110,9 +111,9 @@ bool policy_has_loan(const struct thread *thread, const struct thread *waiter);
 void policy_lend(struct policy *policy, struct thread *thread, const struct thread *waiter,
                  uint64_t now);
 
-/* The next wait of the running thread is for the work of `server`, a thread that serves a device;
- * NULL: it is not. Returns false if it has no effect, because the server has no VCPU of its kind.
- */
+/* Declares that the next wait of the running thread is for the work of `server`, a thread that
+ * serves a device; NULL: for no device's work. Returns false if the call has no effect, because the
+ * server has no I/O VCPU. */
 bool policy_set_service(struct thread *thread, const struct thread *server);
 
 /* A periodic thread has missed a deadline. */

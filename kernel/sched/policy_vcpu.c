@@ -4,10 +4,11 @@
  * the VCPU's level, every other thread that of its priority in the background. So the run queue and
  * the waiting queues know urgencies alone.
  *
- * Whether a VCPU has budget changes at the end of the budget (policy_charge()), at a replenishment
- * (policy_choose()) and at a wake-up. The urgencies of its threads change with it. Those of threads
- * that hold mutexes or wait for something also change what others have inherited: the VCPU is put
- * on the list `changed`, and policy_choose() sees to them, before it picks a thread.
+ * A VCPU loses its budget when it has used it up (policy_charge()), and gets the next one at a
+ * replenishment (policy_choose()) or at a wake-up. The urgencies of its threads change with it.
+ * Threads that hold mutexes or wait have lent or inherited urgencies, which change as well: the
+ * VCPU is put on the list `changed`, and policy_choose() updates all of them before it picks a
+ * thread.
  */
 #include "kernel/trace.h"
 #include "sched/policy.h"
@@ -63,15 +64,16 @@ static inline void charge_server(struct vcpu *vcpu, uint64_t ticks)
     }
 }
 
-/* The VCPU has budget: finds out how long it may execute until the server has to be asked again. */
+/* Begins a span: the time that a VCPU with budget may execute until the server has to be asked
+ * again. */
 static inline void begin_span(struct vcpu *vcpu, uint64_t now)
 {
     vcpu->span = vcpu_server_next_event(&vcpu->server, now) - now;
     vcpu->left = vcpu->span;
 }
 
-/* Charges the server likewise, and begins a span if there is budget. Returns the time from which on
- * the VCPU has budget: it has none if this is in the future. */
+/* Charges the server as charge_server() does, and begins a span if the VCPU has budget. Returns the
+ * time from which on it has budget: it has none now if this is in the future. */
 static inline uint64_t settle(struct vcpu *vcpu, uint64_t ticks, uint64_t now)
 {
     uint64_t eligible;
@@ -98,7 +100,7 @@ static bool unblock_io_server(const struct vcpu_set *set, struct vcpu *vcpu, uin
     return level != vcpu->level;
 }
 
-/* Returns true if the level of the VCPU is another one now. */
+/* Unblocks the VCPU's server. Returns true if the VCPU has another level now. */
 static bool unblock_server(const struct vcpu_set *set, struct vcpu *vcpu, uint64_t now)
 {
     if (vcpu->server.is_io) {
@@ -108,9 +110,9 @@ static bool unblock_server(const struct vcpu_set *set, struct vcpu *vcpu, uint64
     return false;
 }
 
-/* A thread that executes on the VCPU's budget becomes runnable. Returns true if the VCPU has
- * changed. */
-static bool join(struct policy *policy, struct vcpu *vcpu, uint64_t now)
+/* Counts a thread that executes on the VCPU's budget and becomes runnable. Returns true if the VCPU
+ * has changed. */
+static bool add_runnable(struct policy *policy, struct vcpu *vcpu, uint64_t now)
 {
     bool moved;
 
@@ -129,15 +131,15 @@ static bool join(struct policy *policy, struct vcpu *vcpu, uint64_t now)
     return true;
 }
 
-/* The VCPU, which has runnable threads, waits for budget until a time; POLICY_NEVER: it has budget.
- */
+/* Records the time at which a VCPU with runnable threads gets budget again; POLICY_NEVER: it has
+ * budget. */
 static void await_replenishment(struct policy *policy, const struct vcpu *vcpu, uint64_t time)
 {
     tournament_set(&policy->replenishments, (unsigned)vcpu->id - 1, time);
 }
 
-/* A thread that executes on the VCPU's budget blocks. */
-static void leave(struct policy *policy, struct vcpu *vcpu, uint64_t now)
+/* Counts a thread that executes on the VCPU's budget and blocks; NULL: it uses no budget. */
+static void remove_runnable(struct policy *policy, struct vcpu *vcpu, uint64_t now)
 {
     if (vcpu == NULL) {
         return;
@@ -178,7 +180,8 @@ void policy_dismiss(struct thread *thread)
     thread->standing.charged = NULL;
 }
 
-/* A thread of a Main VCPU that waits for the work of an I/O VCPU: the latter serves its period. */
+/* Counts a thread of a Main VCPU that starts to wait for the work of an I/O VCPU, and makes the I/O
+ * VCPU serve the period of the Main VCPU if it is shorter than the one it serves. */
 static void request_service(struct policy *policy, const struct thread *thread, uint64_t now)
 {
     struct vcpu *service = thread->standing.service;
@@ -218,7 +221,7 @@ bool policy_unblock(struct policy *policy, struct thread *thread, const struct t
         thread->standing.service = NULL;
     }
     run_queue_add(&policy->run_queue, group_of(vcpu), thread);
-    if (vcpu != NULL && join(policy, vcpu, now)) {
+    if (vcpu != NULL && add_runnable(policy, vcpu, now)) {
         return true;
     }
     return running == NULL || thread_urgency(thread) > thread_urgency(running);
@@ -227,7 +230,7 @@ bool policy_unblock(struct policy *policy, struct thread *thread, const struct t
 void policy_block(struct policy *policy, struct thread *thread, uint64_t now)
 {
     run_queue_remove(&policy->run_queue, group_of(thread->standing.charged), thread);
-    leave(policy, thread->standing.charged, now);
+    remove_runnable(policy, thread->standing.charged, now);
     request_service(policy, thread, now);
 }
 
@@ -488,9 +491,9 @@ void policy_lend(struct policy *policy, struct thread *thread, const struct thre
         return;
     }
     if (thread->standing.charged != before) {
-        leave(policy, before, now);
+        remove_runnable(policy, before, now);
         if (thread->standing.charged != NULL) {
-            (void)join(policy, thread->standing.charged, now);
+            (void)add_runnable(policy, thread->standing.charged, now);
         }
     }
     run_queue_move(&policy->run_queue, thread, group_of(before), group_of(thread->standing.charged),

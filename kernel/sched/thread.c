@@ -120,8 +120,8 @@ enum result thread_create(struct thread **thread, const struct thread_attributes
     return thread_make(thread, attributes, entry, argument);
 }
 
-/* The thread, which is on no queue, has ended: tells the joiner, or has the thread freed.
- * Interrupts masked. */
+/* Completes the end of a thread, which is on no queue: wakes the joiner, or queues a detached
+ * thread for thread_reap(). Interrupts masked. */
 static void retire(struct thread *thread)
 {
     struct thread *joiner = wait_queue_first(&thread->joiners);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the calls of kernel/vcpu.h ask of the policy of budgeted VCPUs. The caller has charged the
- * running thread until `now`, and sets core->reschedule. Interrupts masked in every call.
+ * Changes to the set of budgeted VCPUs, for the functions of kernel/vcpu.h. The caller has charged
+ * the running thread until `now`, and sets core->reschedule. Interrupts masked in every call.
  */
 #ifndef SCHED_VCPU_POLICY_H
 #define SCHED_VCPU_POLICY_H

@@ -18,15 +18,15 @@ struct vcpu {
     int id;
     struct vcpu_record *record; /* its name, and its counters */
     struct vcpu_server server;
-    unsigned level;               /* of its threads' urgency while it has budget */
-    bool has_budget;              /* as its threads' urgencies know it */
+    unsigned level;               /* urgency level of its threads while it has budget */
+    bool has_budget;              /* the state that its threads' urgencies reflect */
     struct run_queue_group group; /* of the runnable threads that execute on its budget */
     unsigned runnable;            /* runnable threads that execute on its budget */
     uint64_t span;                /* ticks from the latest settle() until the server's next event */
-    uint64_t left;                /* what is left of `span`; both are 0 without budget */
+    uint64_t left;                /* remaining ticks of `span`; both are 0 without budget */
     uint64_t runnable_since;      /* counter value; valid while `runnable` > 0 */
     struct list threads;          /* bound threads, by standing.bound_node */
-    struct list_node changed;     /* linked: policy_choose() has to look at the VCPU */
+    struct list_node changed;     /* linked while policy_choose() has to update the VCPU */
     unsigned waiting[VCPU_MAX];   /* I/O VCPU: threads of VCPU id n + 1 that wait for its work */
 };
 

@@ -19,7 +19,7 @@ enum schedule_error vcpu_server_init(struct vcpu_server *server, bool is_io, uin
     server->is_io = is_io;
     if (is_io) {
         error = pibs_server_init(&server->io, budget, period, now);
-        server->io.period = period; /* until it serves another */
+        server->io.period = period; /* until the server inherits another */
         return error;
     }
     error = sporadic_server_init(&server->main, budget, period, PIECES + 2, now);

@@ -53,7 +53,7 @@ struct timer {
     void (*callback)(struct timer *timer, void *argument);
     void *argument;
     uint64_t due; /* valid in the callback: the time at which this call was due */
-    /* For periodic timers: */
+    /* Periodic timers only: */
     uint64_t period;  /* nanoseconds; 0: one-shot */
     uint64_t skipped; /* periods without a call, since the timer was armed */
     /* Private: position in the timer queue (time/timer_queue.h). */
@@ -61,7 +61,7 @@ struct timer {
     struct timer *left;
     struct timer *right;
     uint64_t sequence; /* equal deadlines expire in the order they were armed */
-    /* For periodic timers: */
+    /* Periodic timers only: */
     enum timer_catch_up catch_up;
     /* Private: */
     bool armed;
