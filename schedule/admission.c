@@ -27,7 +27,8 @@ struct vcpu_set {
     size_t count;
 };
 
-/* Whose response is analysed, and the Main VCPU at whose priority: itself, or the one served. */
+/* A VCPU under analysis. A Main VCPU runs at its own priority, so that `level` is `vcpu`; an I/O
+ * VCPU at the priority of `level`, the Main VCPU that it serves. */
 struct subject {
     size_t vcpu;
     size_t level;
@@ -50,7 +51,7 @@ static uint64_t shortest_main_period(const struct vcpu_set *set)
     return shortest;
 }
 
-/* (2 - U) U rounded up; it grows with U. */
+/* Returns (2 - U) U, rounded up. It grows with U. */
 static uint64_t pibs_demand(uint64_t utilization)
 {
     return divide_up((2 * ONE - utilization) * utilization, ONE);
@@ -243,8 +244,8 @@ static size_t lowest_served(const struct vcpu_set *set, size_t io_vcpu)
     return lowest;
 }
 
-/* Analyses the I/O VCPUs of a set that is admitted, or not. Without a Main VCPU they serve nobody.
- */
+/* Analyses the I/O VCPUs of a set, whether it is admitted or not. In a set without Main VCPUs their
+ * responses are 0, because they serve none. */
 static void analyse_io(const struct vcpu_set *set, struct admission_response *responses)
 {
     for (size_t i = 0; i < set->count; i++) {

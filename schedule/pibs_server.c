@@ -25,7 +25,7 @@ enum schedule_error pibs_server_init(struct pibs_server *server, uint64_t budget
     return error;
 }
 
-/* The end of a budget: pays for its use and grants the next one. */
+/* Ends a budget: delays the eligible time by usage / U, and grants the next budget. */
 static void renew(struct pibs_server *server)
 {
     uint64_t paid =

@@ -64,7 +64,7 @@ static void post_whole_budgets(struct sporadic_server *server)
     replenishment_queue_delay(&server->replenishments, rounds * server->period);
 }
 
-/* The budget check. */
+/* The budget check: posts each head that is used up, for one period later. */
 static void post_used_heads(struct sporadic_server *server)
 {
     struct replenishment_queue *queue = &server->replenishments;
@@ -120,7 +120,7 @@ void sporadic_server_unblock(struct sporadic_server *server, uint64_t now)
 {
     struct replenishment_queue *queue = &server->replenishments;
 
-    /* Nothing to split unless the caller left out sporadic_server_block(). */
+    /* Splits the head for a caller that did not call sporadic_server_block(). */
     split_head(server, now);
     if (replenishment_queue_head(queue)->time > now) {
         return;

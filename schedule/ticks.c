@@ -34,7 +34,7 @@ static struct quotient multiply_fraction(uint64_t value, uint64_t numerator, uin
     return result;
 }
 
-/* For products of more than 64 bits. */
+/* As multiply_divide(), for products of more than 64 bits. */
 static struct quotient multiply_divide_wide(uint64_t value, uint64_t numerator,
                                             uint64_t denominator)
 {

@@ -67,7 +67,7 @@
 enum admission_kind {
     ADMISSION_MAIN,
     ADMISSION_IO,
-    ADMISSION_IO_OF_PERIOD, /* serves VCPUs of its own period alone: its priority is theirs */
+    ADMISSION_IO_OF_PERIOD, /* serves only VCPUs of its own period, at their priority */
 };
 
 struct admission_vcpu {
@@ -106,7 +106,7 @@ enum schedule_error admission_test(const struct admission_vcpu *vcpus, size_t co
                                    struct admission_response *responses,
                                    struct admission_result *result);
 
-/* Periods of a VCPU in which admission_late_response() looks for its response. */
+/* The longest response that admission_late_response() reports, in periods of the VCPU. */
 #define ADMISSION_LATE_PERIODS 16u
 
 /*

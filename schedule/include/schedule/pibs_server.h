@@ -13,12 +13,12 @@
  *   unblock while blocked         e is now, unless it is later; the period is inherited.
  *   unblock while active          another request: the period is inherited if it is shorter.
  *
- * Of a request of a shorter period, what was granted beyond U * T of that period is withdrawn, and
- * what the server waited at the lower priority is forfeited: execution from then on delays e as if
- * the used part had just been paid. Otherwise a budget and a delay of a low priority would be used
- * up at a high one; admission.h builds on that. A caller that gives the server a lower priority
- * than that of its period, while no VCPU waits for it, says when it gives it the higher one again
- * (pibs_server_raise()); the same time is forfeited then.
+ * A request of a shorter period T withdraws the budget that was granted beyond U * T, and forfeits
+ * the time that the server waited at the lower priority: execution from then on delays e as if the
+ * used part had just been paid. Otherwise a budget and a delay of a low priority would be used up
+ * at a high one; the proof in admission.h needs this. A caller may give the server a lower priority
+ * than that of its period while no VCPU waits for it. When it restores the higher one, it calls
+ * pibs_server_raise(), which forfeits the same time.
  *
  * Charge only what was executed at foreground priority. `now` is at most SCHEDULE_NOW_MAX and never
  * less than in the call before.
@@ -49,20 +49,20 @@ uint64_t pibs_server_share(uint64_t budget, uint64_t period, uint64_t served_per
 enum schedule_error pibs_server_init(struct pibs_server *server, uint64_t budget, uint64_t period,
                                      uint64_t now);
 
-/* Changes the utilization. What the server owes is kept: the eligible time does not move to an
- * earlier time. Returns as pibs_server_init(); unless that is SCHEDULE_OK nothing has changed. */
+/* Changes the utilization. The server keeps its debt: the eligible time does not move to an earlier
+ * time. Errors as pibs_server_init(), and then nothing has changed. */
 enum schedule_error pibs_server_set_parameters(struct pibs_server *server, uint64_t budget,
                                                uint64_t period);
 
 /*
- * A Main VCPU of period `served_period` requests service, or an interrupt arrives on its behalf.
- * `served_period` is 1 .. SCHEDULE_PERIOD_MAX. The server's priority is that of `period` from then
- * on.
+ * Starts or extends the service of a Main VCPU of period `served_period`. Call it when the VCPU
+ * requests service, and when an interrupt arrives on its behalf. `served_period` is 1 ..
+ * SCHEDULE_PERIOD_MAX. The server's priority is that of `period` from then on.
  */
 void pibs_server_unblock(struct pibs_server *server, uint64_t served_period, uint64_t now);
 
-/* The priority of the server rises to that of `period`. Call it in any state of the server. What it
- * has used is charged. */
+/* Forfeits the time that the server waited at a lower priority. Call it when the server's priority
+ * rises to that of `period`, in any state of the server, after its execution has been charged. */
 void pibs_server_raise(struct pibs_server *server, uint64_t now);
 
 /* Returns the time from which on the next tick of the budget is available; SCHEDULE_NEVER if the
@@ -76,7 +76,8 @@ uint64_t pibs_server_available(const struct pibs_server *server, uint64_t now);
  * next one. */
 void pibs_server_charge(struct pibs_server *server, uint64_t used);
 
-/* The server's thread has no more work. Its execution has been charged. */
+/* Blocks the server. Call it when its thread has no more work, after its execution has been
+ * charged. */
 void pibs_server_block(struct pibs_server *server);
 
 /* Returns the time at which the budget ends if the thread runs from `now` on; or at which the

@@ -73,10 +73,10 @@ uint64_t sporadic_server_available(const struct sporadic_server *server, uint64_
  */
 void sporadic_server_charge(struct sporadic_server *server, uint64_t used);
 
-/* The thread blocked. Its execution has been charged. */
+/* Makes the split check. Call it when the thread blocks, after its execution has been charged. */
 void sporadic_server_block(struct sporadic_server *server, uint64_t now);
 
-/* The thread became runnable after it had blocked. */
+/* Makes the unblock check. Call it when the thread becomes runnable after it had blocked. */
 void sporadic_server_unblock(struct sporadic_server *server, uint64_t now);
 
 /*
@@ -88,9 +88,9 @@ void sporadic_server_unblock(struct sporadic_server *server, uint64_t now);
 uint64_t sporadic_server_next_event(const struct sporadic_server *server, uint64_t now);
 
 /*
- * Changes budget and period. What is left of the head stays available, up to the new budget; the
- * rest of the new budget follows as if it had been used up just now, one new period later. So no
- * series of calls gives more than the parameters allow. Returns SCHEDULE_OK; or
+ * Changes budget and period. The rest of the head stays available, up to the new budget; the rest
+ * of the new budget follows as if it had been used up just now, one new period later. So no series
+ * of calls gives more than the parameters allow. Returns SCHEDULE_OK; or
  * SCHEDULE_PERIOD_OUT_OF_RANGE or SCHEDULE_BUDGET_OUT_OF_RANGE, and nothing has changed.
  */
 enum schedule_error sporadic_server_set_parameters(struct sporadic_server *server, uint64_t budget,
