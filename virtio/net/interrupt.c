@@ -291,9 +291,9 @@ static void check_line(struct virtio_net *counting)
     }
 }
 
-/* Starts to count interrupts anew, because the bottom half runs. Superfluous messages (MSI-X), and
- * interrupts of other devices on a shared line, cost at most one run of the bottom half, and do not
- * stop the device. */
+/* Restarts the count of interrupts; called when the bottom half runs. Superfluous messages (MSI-X),
+ * and interrupts of other devices on a shared line, cost at most one run of the bottom half, and do
+ * not stop the device. */
 static void restart_interrupt_count(struct virtio_net *net)
 {
     struct virtio_net *counting = counting_pair(net);

@@ -181,7 +181,7 @@ struct net_device {
     uint16_t room;            /* size of pair[] */
     uint16_t interrupt_pairs; /* pairs served by pair 0's interrupt: all if they share it, else 1 */
     bool selecting;           /* spin lock of the registers that concern the selected queue */
-    /* With CTRL_VQ; used by one caller at a time (control.c). */
+    /* The control queue, if CTRL_VQ was negotiated. One caller at a time uses it (control.c). */
     struct net_queue control;
     uint8_t *command; /* shared with the device */
     virtio_address command_address;
@@ -201,9 +201,10 @@ void net_unlock(struct virtio_net *net, virtio_lock_state state);
 /* Ends a critical section and begins another, so that pending interrupts are handled in between. */
 void net_reenter(struct virtio_net *net, virtio_lock_state *state);
 
-/* Does that in the bottom half of a deferred handler: other handlers move the descriptors that the
- * bottom half is about to move. `state`: from virtio_platform_lock(); NULL: the section goes on.
- * Returns true if the driver is running; otherwise the rings must not be accessed. */
+/* Calls net_reenter() in a bottom half with `state` from virtio_platform_lock(); NULL: the critical
+ * section goes on. The handlers that run in between may move the descriptors that the bottom half
+ * is about to move. Returns true if the driver is running; otherwise the rings must not be
+ * accessed. */
 static inline bool net_allow_interrupts(struct virtio_net *net, virtio_lock_state *state)
 {
     if (state != NULL) {
@@ -249,7 +250,7 @@ void net_stop_broken(struct virtio_net *net, const char *reason);
 /* Returns the failure that the device's status shows, or NULL if the device is running. With the
  * lock or without. */
 const char *net_status_failure(const struct virtio_net *net);
-/* If a queue is broken, wakes the bottom half to reset it, or stops the device if it can't reset
+/* If a queue is broken, wakes the bottom half to reset it; or stops the device, if it can't reset
  * single queues. */
 void net_check_queues(struct virtio_net *net);
 

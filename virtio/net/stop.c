@@ -147,7 +147,8 @@ bool virtio_net_stop(struct virtio_net *net)
         return_queued(&device->pair[i]);
     }
     if (device->memory_with_device) {
-        /* Without an enabled queue the device knows no memory of the driver. */
+        /* If no queue is enabled, the device has none of the driver's memory even without a reset.
+         */
         if (!virtio_transport_reset(net->transport) && net->transport->queues != 0) {
             virtio_platform_log("virtio-net: the device does not confirm a reset; its buffers stay "
                                 "with it");

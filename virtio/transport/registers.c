@@ -33,8 +33,8 @@ enum {
     REGISTERS,
 };
 
-/* For each register and enum virtio_registers: the offset from virtio_transport.registers, and the
- * width in bytes, or 0 if the register does not exist. */
+/* The offset of each register from virtio_transport.registers, by enum virtio_registers, and its
+ * width in bytes, which is 0 if the register does not exist. */
 static const struct {
     uint16_t offset;
     uint8_t bytes;

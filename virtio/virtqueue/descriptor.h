@@ -25,9 +25,11 @@
  *
  * A descriptor of a packed ring is written in two steps: all fields that the flags make available,
  * and then the flags (2.8.21.1.1). If the device may already read the descriptor, there is a
- * barrier between the steps. void descriptor_fill(struct virtqueue_descriptor *descriptor, uint64_t
- * address, uint64_t rest); void descriptor_announce(struct virtqueue_descriptor *descriptor,
- * uint64_t rest);
+ * barrier between the steps.
+ *
+ *     void descriptor_fill(struct virtqueue_descriptor *descriptor, uint64_t address,
+ *                          uint64_t rest);
+ *     void descriptor_announce(struct virtqueue_descriptor *descriptor, uint64_t rest);
  *
  * Returns the flags of a descriptor of a packed ring.
  *     unsigned descriptor_flags(const struct virtqueue_descriptor *descriptor);

@@ -10,7 +10,7 @@
  * 2.7.5 and 2.8.13. The second half as a whole:
  *   split:  length (bits 0-31), flags (32-47), next (48-63)
  *   packed: length (bits 0-31), buffer id (32-47), flags (48-63)
- * Which of the two views is used depends on the processor: see descriptor.h.
+ * descriptor.h selects one of the two views by the processor.
  */
 struct virtqueue_descriptor {
     union {

@@ -146,8 +146,8 @@ static unsigned take_plain_chains(struct virtqueue *queue, struct virtqueue_item
     return i;
 }
 
-/* Handles the used entry that the fast path leaves: takes the chain, or starts a batch that it
- * ends, or breaks the queue. Returns the number of chains taken, 0 or 1. */
+/* Handles a used entry that the fast path does not: takes the chain, or starts the IN_ORDER batch
+ * that the entry ends, or breaks the queue. Returns the number of chains taken, 0 or 1. */
 static __attribute__((noinline)) unsigned take_other_chain(struct virtqueue *queue,
                                                            struct virtqueue_item *item)
 {

@@ -104,7 +104,8 @@ struct virtio_transport {
      * that VIRTIO_NET_F_MQ needs no control queue. */
     bool enabled_queues_used;
 
-    /* For transports made of registers (transport/registers.c). An address of 0: not present. */
+    /* State of transports made of registers (transport/registers.c). An address of 0 means that the
+     * device has no such registers. */
     uint8_t kind;
     virtio_register registers; /* PCI: the common configuration */
     uint32_t registers_bytes;

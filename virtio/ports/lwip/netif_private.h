@@ -36,7 +36,7 @@ _Static_assert(PBUF_LINK_ENCAPSULATION_HLEN >= VIRTIO_NET_HEADER_BYTES, "room fo
  */
 #define FILTER_GROUPS_MAX 16u
 
-/* Which filters of the device are out of date. */
+/* The filters of the device that are out of date. */
 enum filter_work {
     FILTER_UP_TO_DATE,
     FILTER_GROUPS, /* the multicast filter: groups were joined or left */
