@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* For images that format no doubles (docs/decisions/0020-formatted-doubles.md). */
+/* Replaces double_conversion.c in images that format no doubles
+ * (docs/decisions/0020-formatted-doubles.md). */
 #include "conversion.h"
 
 bool convert_double(struct output *output, const struct conversion *conversion,

@@ -16,7 +16,7 @@ function memcmp
     subs    x2, x2, #16
     b.hs    .Lturn
 .Lrest:
-    /* 16 less than what is left: the low four bits are right. */
+    /* The remaining bytes minus 16, whose low four bits are those of the rest. */
     tbz     x2, #3, .Lless_than_8
     ldr     x3, [x0], #8
     ldr     x5, [x1], #8

@@ -79,7 +79,7 @@ function memcpy
     subs    x2, x2, #128
     b.hs    .Lturn
 .Lrest:
-    cmn     x2, #64                 /* 128 less than what is left: more than 64? */
+    cmn     x2, #64                 /* remaining bytes - 128: more than 64 left? */
     b.le    .Llast_64
     ldp     x6, x7, [x1]
     ldp     x8, x9, [x1, #16]

@@ -125,7 +125,7 @@ context_resume:
     eret
     .size context_resume, . - context_resume
 
-/* Where a new thread begins: its entry function in x19, the argument in x0, and in x20 the function
+/* The first instructions of a new thread: its entry function in x19, the argument in x0, and in x20 the function
  * that ends the thread when the entry function has returned. */
     .global context_thread_begin
     .type context_thread_begin, %function

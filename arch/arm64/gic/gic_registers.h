@@ -36,7 +36,7 @@
 #define GICD_CTLR_WRITE_PENDING    (1u << 31)
 #define GICD_TYPER_LPIS            (1u << 17)
 
-/* With one security state. */
+/* Bits that exist only with one security state. */
 #define GICD_CTLR_GROUP0       (1u << 0)
 #define GICD_CTLR_ONE_SECURITY (1u << 6) /* DS */
 
