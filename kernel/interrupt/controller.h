@@ -33,13 +33,13 @@ void arch_interrupt_enable(uint32_t number);
 /* Disables an interrupt. After the return it is not signalled to this core any more, unless the
  * controller takes longer than the bound above; then it may be signalled once more. */
 void arch_interrupt_disable(uint32_t number);
-/* Lets a configured interrupt be deferred, or ends that. Of several pending interrupts, those that
- * can't be deferred are acknowledged first. */
+/* Makes a configured interrupt deferrable, or no longer deferrable. Of several pending interrupts,
+ * those that can't be deferred are acknowledged first. */
 void arch_interrupt_set_deferrable(uint32_t number, bool deferrable);
-/* Defers these interrupts: they stay pending and are neither signalled nor acknowledged. Or ends
- * that. */
+/* Starts or ends the deferral of the deferrable interrupts: while deferred they stay pending, and
+ * are neither signalled nor acknowledged. */
 void arch_interrupt_defer(bool defer);
-/* Makes it pending, as its device would. */
+/* Makes an interrupt pending, as its device would. */
 void arch_interrupt_raise(uint32_t number);
 
 /* Acknowledges the most urgent pending interrupt, which is active until arch_interrupt_end().
@@ -47,7 +47,8 @@ void arch_interrupt_raise(uint32_t number);
 uint32_t arch_interrupt_acknowledge(void);
 void arch_interrupt_end(uint32_t number);
 
-/* kernel/interrupt.h: interrupt_message_*. Thread context, interrupts enabled. */
+/* The implementation of interrupt_message_*() of kernel/interrupt.h. Thread context, interrupts
+ * enabled. */
 bool arch_interrupt_message_controller(int node);
 enum result arch_interrupt_message_prepare(uint32_t highest_device_id);
 enum result arch_interrupt_message_allocate(uint32_t device_id, uint32_t event, uint32_t *number,

@@ -17,10 +17,12 @@ struct deferral {
     uint64_t near_ticks;   /* see deferral_await_timer(); 0: there is no server */
 };
 
-/* Defers the interrupts, or ends that, as the thread needs it that runs next. There is a server. */
+/* Defers the interrupts if the thread that runs next is more urgent than the server, otherwise ends
+ * the deferral. There is a server. */
 void deferral_choose(struct deferral *deferral, const struct thread *next);
 
-/* Does that, if there is a server, as the following calls do. */
+/* Calls deferral_choose() if there is a server. Without one, this and the following functions do
+ * nothing. */
 static inline void deferral_follow(struct deferral *deferral, const struct thread *next)
 {
     if (deferral->server != NULL) {
@@ -30,8 +32,8 @@ static inline void deferral_follow(struct deferral *deferral, const struct threa
 
 void deferral_choice_is_due(void);
 
-/* The handlers of an interrupt have run. If a thread has to be chosen, defers interrupts until that
- * has happened, because the chosen thread may be more urgent than the server. */
+/* Call it after the handlers of an interrupt. If a thread has to be chosen, defers interrupts until
+ * that has happened, because the chosen thread may be more urgent than the server. */
 static inline void deferral_after_handler(const struct deferral *deferral)
 {
     if (deferral->server != NULL) {
@@ -49,9 +51,9 @@ static inline uint64_t deferral_guard_of(const struct deferral *deferral, uint64
 void deferral_await_near_timer(void);
 
 /*
- * An interrupt was taken and is not acknowledged yet. If a timer is due within a microsecond or so,
- * waits until it is due, so that it is handled first. Otherwise the timer would wait for the
- * handlers of this interrupt, the choice and the switch, which take longer.
+ * Call it when an interrupt was taken and is not acknowledged yet. If a timer is due within a
+ * microsecond or so, waits until it is due, so that it is handled first. Otherwise the timer would
+ * wait for the handlers of this interrupt, the choice and the switch, which take longer.
  */
 static inline void deferral_await_timer(const struct deferral *deferral)
 {

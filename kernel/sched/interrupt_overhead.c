@@ -6,13 +6,14 @@
 #include "sched/core.h"
 #include "time/clock.h"
 
-/* The least of several measurements counts, because others are longer: another interrupt came
- * between, or another thread ran. */
+/* The smallest of several measurements counts. A larger one includes another interrupt or another
+ * thread. */
 #define MEASUREMENTS 8u
 
 /* This part of the measurement is added to it, because a switch to another thread and back takes
- * more instructions. It is rather too much than too little: what is not charged to a thread delays
- * others by some instructions, but too high a charge keeps a thread below its guarantee. */
+ * more instructions. The overhead should be too high rather than too low: it is not charged to the
+ * interrupted thread, and time that is not charged delays others by some instructions, while too
+ * high a charge keeps the thread below its guarantee. */
 #define MARGIN_PART 4u
 
 /* Lets the alarm interrupt this thread. Returns the time that neither the thread nor the kernel has

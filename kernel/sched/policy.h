@@ -54,24 +54,24 @@ void policy_init(struct policy *policy);
 /* Sets up the standing of a new thread, which has its name and is not runnable yet. */
 void policy_admit(struct policy *policy, struct thread *thread, unsigned priority);
 
-/* The thread has ended; policy_block() came before if it was runnable. */
+/* Removes a thread that has ended. If it was runnable, call policy_block() before. */
 void policy_dismiss(struct thread *thread);
 
-/* A thread becomes runnable: it was created, or its wait ended. It goes behind the runnable threads
- * of its urgency. Returns true if policy_choose() or policy_next_decision() may now answer
- * otherwise than before. `running` is NULL until the first thread runs. */
+/* Makes a thread runnable that was created, or whose wait ended. It goes behind the runnable
+ * threads of its urgency. Returns true if the results of policy_choose() and policy_next_decision()
+ * may have changed. `running` is NULL until the first thread runs. */
 bool policy_unblock(struct policy *policy, struct thread *thread, const struct thread *running,
                     uint64_t now);
 
-/* A runnable thread blocks or ends. Its time until `now` has been charged. */
+/* Removes a thread that blocks or ends from the runnable ones. Its time until `now` has been
+ * charged. */
 void policy_block(struct policy *policy, struct thread *thread, uint64_t now);
 
-/* The running thread used the processor for `ticks` until `now`. */
+/* Charges the running thread for the `ticks` until `now`. */
 void policy_charge(struct policy *policy, struct thread *thread, uint64_t ticks, uint64_t now);
 
-/* Interrupt handlers used the processor for `ticks` until `now`. `thread` is the first thread that
- * they woke, for whose sake the time was spent; NULL if they woke none. policy_choose() need not
- * follow at once. */
+/* Charges the execution of interrupt handlers for `ticks` until `now` to `thread`, the first thread
+ * that they woke; NULL if they woke none. policy_choose() need not follow at once. */
 void policy_charge_interrupt(struct policy *policy, struct thread *thread, uint64_t ticks,
                              uint64_t now);
 
@@ -116,7 +116,7 @@ void policy_lend(struct policy *policy, struct thread *thread, const struct thre
  * server has no I/O VCPU. */
 bool policy_set_service(struct thread *thread, const struct thread *server);
 
-/* A periodic thread has missed a deadline. */
+/* Counts a deadline that a periodic thread has missed. */
 void policy_count_miss(struct thread *thread);
 
 /* Returns true if the running thread takes time from nobody: no other thread is runnable, the idle

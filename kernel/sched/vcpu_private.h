@@ -58,9 +58,9 @@ unsigned vcpu_set_io_level(const struct vcpu_set *set, const struct vcpu *vcpu);
 unsigned vcpu_set_wake_level(const struct vcpu_set *set, const struct vcpu *vcpu);
 
 /*
- * Returns the period that an I/O VCPU inherits when it starts to work: the shortest of the Main
- * VCPUs whose threads wait for it; if none does, the one that it served last, but not a longer one
- * than that of every Main VCPU.
+ * Returns the period that an I/O VCPU inherits when it starts to work: the shortest one of
+ * the Main VCPUs whose threads wait for it. If none waits, this is the period that it served last,
+ * limited to the longest one of all Main VCPUs.
  */
 uint64_t vcpu_set_served_period(const struct vcpu_set *set, const struct vcpu *vcpu);
 

@@ -9,12 +9,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* All zero until the thread is created. */
+/* The state of the thread "timers"; all zero until the thread is created. */
 struct timer_thread {
     struct thread *thread;
     struct list expired;       /* timers with calls that are due, in the order of expiration */
     struct semaphore expiring; /* binary: a timer was added to `expired` */
-    struct timer *running;     /* whose callback is called; NULL: none */
+    struct timer *running;     /* the timer whose callback runs; NULL: none */
     struct mutex calling;      /* held by the thread while `running` is set */
 };
 

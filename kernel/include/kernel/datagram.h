@@ -44,8 +44,9 @@ struct datagram_statistics {
  */
 enum result datagram_open(struct datagram **datagram, const struct datagram_parameters *parameters);
 /* Closes the endpoint; its port is free at once. Waits, at most 100 ms, until the device has sent
- * all datagrams. If the device was removed or does not confirm a reset, some are not sent by then;
- * their memory is freed when the driver returns them. No thread may be in a call on the endpoint.
+ * all datagrams. If the device was removed or does not confirm a reset, some may still be with the
+ * driver; their memory is freed when the driver returns them. No thread may be in a call on the
+ * endpoint.
  */
 void datagram_close(struct datagram *datagram);
 

@@ -94,9 +94,9 @@ struct periodic {
 enum result periodic_start(struct periodic *periodic, const struct periodic_attributes *attributes);
 
 /* Completes the job, unless this is the first call, and sleeps until the next release, or returns
- * at once if that has passed. Returns the time of the release whose job begins. To be called by the
- * periodic thread only (else panic). Thread context; panics if it would block inside a critical
- * section (interrupts_save()). */
+ * at once if that has passed. Returns the time of the release whose job begins. Only the periodic
+ * thread may call it; otherwise it panics. Thread context; panics if it would block inside a
+ * critical section (interrupts_save()). */
 uint64_t periodic_wait(struct periodic *periodic);
 
 /* Completes the job, if one runs, and ends the releases. The thread continues as an ordinary one.

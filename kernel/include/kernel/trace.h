@@ -131,73 +131,74 @@ enum result trace_start(size_t events);
  * detects a fault keeps the events before the fault. Any context, interrupts enabled or masked. */
 void trace_stop(void);
 
-/* A VCPU was created, or has got other parameters. `name` may be empty. */
+/* Record that a VCPU was created or got other parameters, and that it was destroyed. `name` may be
+ * empty. */
 void trace_vcpu_created(int id, const char *name, unsigned policy, uint64_t budget_ticks,
                         uint64_t period_ticks);
 
-/* A VCPU was destroyed. */
 void trace_vcpu_destroyed(int id);
 
-/* The budget of a VCPU ended. */
+/* Records that a VCPU has used its budget. */
 static inline void trace_vcpu_exhausted(int id)
 {
     trace_event(TRACE_VCPU_EXHAUSTED, (uint32_t)id, 0);
 }
 
-/* A VCPU got budget. */
+/* Records that a VCPU got budget. */
 static inline void trace_vcpu_replenished(int id, uint64_t ticks)
 {
     trace_event(TRACE_VCPU_REPLENISHED, (uint32_t)id,
                 ticks < UINT32_MAX ? (uint32_t)ticks : UINT32_MAX);
 }
 
-/* A first thread of a VCPU became ready. */
+/* Records that a first thread of a VCPU became ready. */
 static inline void trace_vcpu_runnable(int id)
 {
     trace_event(TRACE_VCPU_RUNNABLE, (uint32_t)id, 0);
 }
 
-/* The last ready thread of a VCPU blocked or ended. */
+/* Records that the last ready thread of a VCPU blocked or ended. */
 static inline void trace_vcpu_blocked(int id)
 {
     trace_event(TRACE_VCPU_BLOCKED, (uint32_t)id, 0);
 }
 
-/* The other end of a channel is about to be notified. */
+/* Records that the other end of a channel is about to be notified. */
 static inline void trace_channel_notify(uint32_t index)
 {
     trace_event(TRACE_CHANNEL_NOTIFY, index, 0);
 }
 
-/* The other end of a channel has notified this one. */
+/* Records that the other end of a channel has notified this one. */
 static inline void trace_channel_doorbell(uint32_t index)
 {
     trace_event(TRACE_CHANNEL_DOORBELL, index, 0);
 }
 
-/* This end of a channel is about to have another state. */
+/* Records that this end of a channel is about to change its state. */
 static inline void trace_channel_state(uint32_t index, uint32_t state)
 {
     trace_event(TRACE_CHANNEL_STATE, index, state);
 }
 
-/* The connection of a channel of messages has another state, or this end has another life. */
+/* Records that the connection of a channel of messages has another state, or this end another life.
+ */
 static inline void trace_channel_connection(uint32_t index, uint32_t state, uint32_t error,
                                             uint32_t generation)
 {
     trace_event(TRACE_CHANNEL_CONNECTION, index, TRACE_CONNECTION(state, error, generation));
 }
 
-/* A thread is about to wait for the doorbell of a channel. */
+/* Records that a thread is about to wait for the doorbell of a channel. */
 static inline void trace_channel_sleep(uint32_t index)
 {
     trace_event(TRACE_CHANNEL_SLEEP, index, 0);
 }
 
-/* A thread was bound to a VCPU; 0: to none. */
+/* Records that a thread was bound to a VCPU, or to none if `id` is 0. */
 void trace_thread_bound(const struct thread *thread, int id);
 
-/* A periodic thread missed its deadline. */
+/* Records that a periodic thread missed its deadline. */
 void trace_deadline_missed(const struct thread *thread);
 
 #endif

@@ -80,8 +80,8 @@ int vcpu_bind_task(int id);
 int vcpu_bind_thread(struct thread *thread, int id);
 
 /*
- * Tells that the caller's next blocking call waits for the work of `server`, a thread bound to an
- * I/O VCPU, which then serves the caller's VCPU: it inherits its period and priority. NULL: the
+ * Declares that the caller's next blocking call waits for the work of `server`, a thread bound to
+ * an I/O VCPU, which then serves the caller's VCPU: it inherits its period and priority. NULL: the
  * next call does not. Returns false, and has no effect, if `server` is bound to no I/O VCPU. Thread
  * context.
  */
