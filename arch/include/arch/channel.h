@@ -14,8 +14,8 @@
  * no effect, because nothing flows back to the sender. */
 /* Rings the doorbell of the other end. */
 #define CALL_CHANNEL_NOTIFY 0x86000020u
-/* W2: the state of the caller's end from now on. Writes it to the state page, after all that the
- * caller has written before, and rings the doorbell of the other end. */
+/* Sets the state of the caller's end to W2: writes it to the state page, ordered after all earlier
+ * stores of the caller, and rings the doorbell of the other end. */
 #define CALL_CHANNEL_SET_STATE 0x86000021u
 
 /* The state page. Each word is written at once (single-copy atomic). */

@@ -14,12 +14,12 @@
 #include <stdint.h>
 
 /*
- * <arch/cpu_inline.h> gives:
+ * <arch/cpu_inline.h> defines:
  *   struct arch_context                    a suspended thread's registers
  *   uint64_t arch_interrupts_save(void)    masks IRQ on this core, returns the previous state; a
  *                                          compiler barrier
  *   void arch_interrupts_restore(uint64_t)
- *   bool arch_interrupts_enabled_in(uint64_t)  whether a state that save returned had IRQ enabled
+ *   bool arch_interrupts_enabled_in(uint64_t)  true if that state had IRQ enabled
  *   uint64_t arch_clock_ticks(void)        the free-running counter
  */
 
@@ -39,14 +39,14 @@ _Noreturn void arch_context_start(struct arch_context *first);
  * masked when it returns. */
 void arch_wait_for_interrupt(void);
 
-/* Counter frequency in Hz; constant after boot, not 0. */
+/* Returns the frequency of the counter in Hz; constant after boot, not 0. */
 uint64_t arch_clock_frequency(void);
 /* Raises the clock interrupt when the counter reaches `ticks` (at once if it has; UINT64_MAX:
  * never). The handler calls time_alarm() (kernel/time/clock.h). Interrupts masked. */
 void arch_clock_alarm(uint64_t ticks);
 
-/* Memory for a stack of `bytes` (a multiple of the page size) with an unmapped guard page below it;
- * NULL when memory is exhausted. Thread context. */
+/* Allocates a stack of `bytes`, a multiple of the page size, with an unmapped guard page below it.
+ * Returns NULL if memory is exhausted. Thread context. */
 void *arch_stack_allocate(size_t bytes);
 void arch_stack_free(void *stack, size_t bytes);
 

@@ -8,11 +8,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Calls a function without arguments, by the instruction that reaches the hypervisor or the secure
- * monitor; returns the first result. */
+/* Calls a function without arguments, by HVC if `hypervisor` is true, otherwise by SMC to the
+ * secure monitor. Returns the first result. */
 uint64_t arch_firmware_call(bool hypervisor, uint32_t function);
 
-/* Asks the simulator to end with that status. Without a simulator that handles semihosting, the
+/* Requests the simulator to end with `status`. Without a simulator that handles semihosting, the
  * request is an undefined instruction. Returns if the simulator refuses. */
 void arch_semihosting_exit(int status);
 

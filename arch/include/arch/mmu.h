@@ -16,13 +16,14 @@
 uintptr_t arch_mmu_map_device(uint64_t address, size_t bytes);
 
 /* Maps the pages that hold [address, address + bytes) as normal memory: readable and writable, or
- * read-only; never executable. Idempotent. RESULT_INVALID (beyond the processor's addresses),
- * RESULT_BUSY (mapped for something else), RESULT_NO_MEMORY (tables). Thread context. */
+ * read-only; never executable. Idempotent. Returns RESULT_OK, RESULT_INVALID (beyond the
+ * processor's addresses), RESULT_BUSY (mapped for something else), RESULT_NO_MEMORY (tables).
+ * Thread context. */
 enum result arch_mmu_map_memory(uint64_t address, size_t bytes);
 enum result arch_mmu_map_constants(uint64_t address, size_t bytes);
 
-/* Takes away (and gives back) all access to pages of normal memory: guard pages.
- * RESULT_NO_MEMORY (splitting a block needs a table): nothing was changed. Thread context. */
+/* Remove and restore all access to pages of normal memory, for guard pages. Return RESULT_OK, or
+ * RESULT_NO_MEMORY (splitting a block needs a table) and have changed nothing. Thread context. */
 enum result arch_mmu_unmap(void *pages, size_t bytes);
 enum result arch_mmu_remap(void *pages, size_t bytes);
 
