@@ -142,8 +142,9 @@ static inline unsigned receive_share_of(struct virtio_net *net, unsigned budget)
 /*
  * Moves at most `budget` descriptors and returns how many. The transmit side comes first, so that
  * waiting frames are sent before received ones are handled (paper, 3.2, steps 1-4), but leaves half
- * of the budget to the receive side; the odd one goes to each side in turn. Afterwards the transmit
- * side gets what the receive side did not need. `state`: as in net_receive_service().
+ * of the budget to the receive side; if the budget is odd, the two sides get the larger half in
+ * turn. Afterwards the transmit side gets the rest of the receive side's half. `state`: as in
+ * net_receive_service().
  */
 static unsigned serve_queues(struct virtio_net *net, unsigned budget, virtio_lock_state *state)
 {

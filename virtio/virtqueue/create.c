@@ -5,8 +5,8 @@
 
 /*
  * Bytes. Descriptors, driver area and device area must be aligned to 16, 2 and 4 (2.7), or to 16, 4
- * and 4 (2.8.10.1). What the driver writes and what the device writes is in different cache lines,
- * so that the writes of one do not slow the reads of the other. A legacy device sets the alignment
+ * and 4 (2.8.10.1). The driver and the device write to different cache lines, so that the writes of
+ * one do not slow the reads of the other. A legacy device sets the alignment
  * itself (2.7.2).
  */
 #define DESCRIPTORS_ALIGNMENT 16u
