@@ -2,6 +2,8 @@
 #include "orders.h"
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -9,9 +11,16 @@
 
 #define PLACES_MAX 64u
 
+/* The arguments of orders_test(). */
+struct suite {
+    const struct order_program *programs;
+    unsigned count;
+    unsigned orders;
+};
+
 struct known_place {
     struct order_place place;
-    unsigned programs; /* bit mask of those that use it */
+    unsigned programs; /* bit mask of the programs that use it */
 };
 
 static struct known_place places[PLACES_MAX];
@@ -102,10 +111,13 @@ static struct model_result explore(const struct order_program *programs, unsigne
     return model_explore(&program, current->executions_max);
 }
 
-void orders_hold(const struct order_program *programs, unsigned count)
+static void programs_hold(void **state)
 {
+    const struct suite *suite = *state;
+    const struct order_program *programs = suite->programs;
+
     weakened = PLACES_MAX;
-    for (unsigned i = 0; i < count; i++) {
+    for (unsigned i = 0; i < suite->count; i++) {
         struct model_result result = explore(programs, i);
 
         print_message("%s: %llu executions\n", programs[i].program.name,
@@ -145,13 +157,25 @@ static bool is_needed(const struct order_program *programs, unsigned count)
     return true;
 }
 
-void orders_matter(const struct order_program *programs, unsigned count, unsigned orders)
+static void every_order_matters(void **state)
 {
+    const struct suite *suite = *state;
     unsigned needed = 0;
 
     for (weakened = 0; weakened < place_count; weakened++) {
-        needed += is_needed(programs, count);
+        needed += is_needed(suite->programs, suite->count);
     }
     assert_int_equal(needed, place_count);
-    assert_int_equal(place_count, orders);
+    assert_int_equal(place_count, suite->orders);
+}
+
+int orders_test(const struct order_program *programs, unsigned count, unsigned orders)
+{
+    struct suite suite = {programs, count, orders};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_prestate(programs_hold, &suite),
+        cmocka_unit_test_prestate(every_order_matters, &suite),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
 }

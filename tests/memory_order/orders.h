@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The memory orders that the channels' code asks for, over weak_memory.h. Each is weakened once, to
- * find out whether a program needs it: an acquire load or a release store becomes a relaxed one, an
+ * The memory orders in the channels' code, over weak_memory.h. Each is weakened once, to determine
+ * whether a program needs it: an acquire load or a release store becomes a relaxed one, an
  * acquire or release fence disappears, and a full fence becomes a release and an acquire fence.
  */
 #ifndef TESTS_MEMORY_ORDER_ORDERS_H
@@ -17,7 +17,7 @@ enum order {
     ORDER_FENCE_FULL,
 };
 
-/* Where the code asks for an order. */
+/* A place in the code with a memory order. */
 struct order_place {
     enum order order;
     const char *function;
@@ -25,23 +25,24 @@ struct order_place {
     const char *word; /* the expression */
 };
 
-/* For hooked_channel/channel/words.h. */
+/* Access shared words and fence, with the order of the place unless it is weakened. Called by
+ * hooked_channel/channel/words.h. */
 uint64_t order_load(const void *word, unsigned bytes, const struct order_place *place);
 void order_store(uint64_t *word, uint64_t value, const struct order_place *place);
 void order_fence(const struct order_place *place);
 
-/* A test program, and the most executions that it may have. */
+/* A test program, and the maximum number of its executions. */
 struct order_program {
     struct model_program program;
     uint64_t executions_max;
 };
 
-/* Runs the programs with all orders. Fails the test if one of them fails. */
-void orders_hold(const struct order_program *programs, unsigned count);
-
-/* Runs the programs with each order weakened, after orders_hold(). Fails the test if no program
- * fails, or if the programs use another number of orders than `orders`. Orders of prepare() do not
- * count. */
-void orders_matter(const struct order_program *programs, unsigned count, unsigned orders);
+/*
+ * Runs the programs as two tests: with all orders, when none may fail; and with each order weakened
+ * in turn, when one of the programs has to fail. Fails as well if the programs use another number
+ * of orders than `orders`, not counting those of prepare(). Returns the exit status of the process,
+ * 0 if both tests pass.
+ */
+int orders_test(const struct order_program *programs, unsigned count, unsigned orders);
 
 #endif

@@ -8,18 +8,14 @@
  */
 #include "channel/broadcast.h"
 #include "orders.h"
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define ORDERS 7u
 
 #define RING_BYTES CHANNEL_RING_MIN
 #define LENGTH     8u
 #define SIZE       (sizeof(struct broadcast_message) + LENGTH)
-/* Of the messages that fill a ring but for two small ones. */
+/* Content length of two messages that fill a ring except for two small messages. */
 #define LARGE ((RING_BYTES - 2 * SIZE) / 2 - sizeof(struct broadcast_message))
 
 static _Alignas(CHANNEL_CONTROL_BYTES) uint8_t section[CHANNEL_CONTROL_BYTES + RING_BYTES];
@@ -251,26 +247,7 @@ static const struct order_program programs[] = {
     {{"kept at the end", prepare_kept, {send_largest_and_begin, receive_largest}}, 3000000},
 };
 
-#define PROGRAMS (sizeof(programs) / sizeof(programs[0]))
-
-static void broadcasts_hold(void **state)
-{
-    (void)state;
-    orders_hold(programs, PROGRAMS);
-}
-
-static void every_order_matters(void **state)
-{
-    (void)state;
-    orders_matter(programs, PROGRAMS, ORDERS);
-}
-
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(broadcasts_hold),
-        cmocka_unit_test(every_order_matters),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return orders_test(programs, sizeof(programs) / sizeof(programs[0]), ORDERS);
 }

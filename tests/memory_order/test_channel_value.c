@@ -9,11 +9,7 @@
 #include "channel/value.h"
 #include "channel/wait.h"
 #include "orders.h"
-#include <setjmp.h>
-#include <stdarg.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #define ORDERS 10u
 
@@ -194,26 +190,7 @@ static const struct order_program programs[] = {
     {{"sleep", prepare_second, {write_two, wait_for_last}}, 3000000},
 };
 
-#define PROGRAMS (sizeof(programs) / sizeof(programs[0]))
-
-static void values_hold(void **state)
-{
-    (void)state;
-    orders_hold(programs, PROGRAMS);
-}
-
-static void every_order_matters(void **state)
-{
-    (void)state;
-    orders_matter(programs, PROGRAMS, ORDERS);
-}
-
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(values_hold),
-        cmocka_unit_test(every_order_matters),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return orders_test(programs, sizeof(programs) / sizeof(programs[0]), ORDERS);
 }
