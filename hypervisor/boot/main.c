@@ -213,12 +213,10 @@ static void give_events(struct partition *partition)
 /* Sets how the partition's interrupts reach its guest. */
 static void choose_interrupts(struct partition *partition)
 {
-    bool wants_list = partition->described->interrupt_mode == DESCRIPTION_INTERRUPT_MODE_LISTED;
-
-    if (listed_is_supported()) {
-        partition->shares_group1 = has_shared_group1;
-        partition->is_listed = has_shared_group1 || wants_list;
-    } else if (wants_list) {
+    partition->shares_group1 = has_shared_group1;
+    partition->is_listed =
+        has_shared_group1 || description_has_listed_interrupts(partition->described);
+    if (partition->is_listed && !listed_is_supported()) {
         boot_refuse("the image has no code for listed interrupts: partition", partition->index);
     }
 }

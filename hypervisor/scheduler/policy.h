@@ -93,7 +93,7 @@ static inline void policy_charge(struct policy *policy, unsigned level, uint64_t
 }
 
 /* Also finds the time of the next choice. */
-static inline unsigned policy_choose(struct policy *policy, uint64_t now, uint64_t *next)
+static inline unsigned policy_choose_level(struct policy *policy, uint64_t now, uint64_t *next)
 {
     unsigned level;
 

@@ -206,8 +206,8 @@ static unsigned idle(const struct processor *processor, uint64_t *choice)
             __asm__ volatile("dsb sy\n\twfi" : : : "memory");
         }
         scheduler_handle_interrupts(processor->vcpu);
-        level = policy_choose(&core->policy,
-                              distributor_close_windows(processor, scheduler_charge(core)), choice);
+        level = policy_choose_level(
+            &core->policy, distributor_close_windows(processor, scheduler_charge(core)), choice);
     } while (level == POLICY_NONE);
     return level;
 }
@@ -225,7 +225,7 @@ static void choose_once(struct processor *processor, uint64_t now)
     struct shared_core *core = processor->shared;
     struct vcpu *own = processor->vcpu, *next;
     uint64_t choice;
-    unsigned level = policy_choose(&core->policy, now, &choice);
+    unsigned level = policy_choose_level(&core->policy, now, &choice);
 
     if (level == POLICY_NONE) {
         level = idle(processor, &choice);

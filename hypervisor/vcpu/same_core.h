@@ -22,18 +22,6 @@ static inline bool partition_shares_cores(const struct partition *partition)
 
 /* Returns the VCPUs of the partition that execute on the VCPU's core: bit n is VCPU n. The VCPU
  * itself is one of them if it shares its core; otherwise the result is 0. */
-static inline uint32_t vcpus_on_same_core(const struct vcpu *vcpu)
-{
-    const struct description_partition *described = vcpu->partition->described;
-    uint32_t found = 0, bit = 1;
-
-    if (!vcpu_shares_core(vcpu)) {
-        return 0;
-    }
-    for (uint32_t other = 0; other < described->vcpu_count; other++, bit <<= 1) {
-        found |= described->vcpus[other].core == vcpu->processor ? bit : 0;
-    }
-    return found;
-}
+uint32_t vcpus_on_same_core(const struct vcpu *vcpu);
 
 #endif

@@ -239,15 +239,8 @@ struct description {
     struct description_channel channels[DESCRIPTION_CHANNELS_MAX];
 };
 
-/* Returns the first partition with listed interrupts, or DESCRIPTION_NO_PARTITION. */
-static inline uint32_t description_first_listed(const struct description *system)
-{
-    for (uint32_t i = 0; i < system->partition_count; i++) {
-        if (description_has_listed_interrupts(&system->partitions[i])) {
-            return i;
-        }
-    }
-    return DESCRIPTION_NO_PARTITION;
-}
+/* description/lookup.c: returns the first partition with listed interrupts, or
+ * DESCRIPTION_NO_PARTITION. */
+uint32_t description_first_listed(const struct description *system);
 
 #endif

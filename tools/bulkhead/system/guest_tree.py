@@ -88,7 +88,7 @@ def _changes(place: Place, board: BoardTree) -> _Changes:
 def _redistributors(place: Place, board: BoardTree) -> list[Range]:
     """Return the addresses of the machine's first frames, one for each VCPU of the partition.
 
-    Those of more VCPUs than the machine has cores follow. See redistributor.h and neighbours.h of
+    Those of more VCPUs than the machine has cores follow. See redistributor.h of
     the hypervisor. There is one region for each run of adjacent frames.
     """
     count = len(place.partition.cores)
