@@ -36,7 +36,7 @@
 #define DISTRIBUTION_LEASE 35u
 #define DISTRIBUTION_REST  100u
 
-/* The tools know it: tools/bulkhead/system/interrupt_sources.py. */
+/* The tools read it (hypervisor/layouts.c). */
 struct distribution_source {
     uint16_t number; /* INTID; 0: there is none */
     uint16_t rate;   /* in PROFILE_PARTS, as the VCPU to which it is routed saw it last */

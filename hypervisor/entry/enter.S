@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The entry into a monitor: from the boot core's tables, or from the start of a core with its MMU
  * off. */
-#include "entry/layout.h"
 #include "entry/macros.inc"
+#include "hypervisor_offsets.h"
 
 /* Arm ARM, TCR_EL2: RES1; T0SZ 25; walks write-back, Inner Shareable; PS from the processor. */
 #define TCR_BASE  0x80803519

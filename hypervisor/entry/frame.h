@@ -3,15 +3,13 @@
 #ifndef ENTRY_FRAME_H
 #define ENTRY_FRAME_H
 
-#include "entry/layout.h"
-#include <stddef.h>
 #include <stdint.h>
 
 struct registers {
     uint64_t x[31];
     uint64_t pc;    /* ELR_EL2 */
     uint64_t state; /* SPSR_EL2 */
-    uint64_t spare;
+    uint64_t spare; /* keeps the stack aligned to 16 */
 };
 
 #define NO_REGISTER       31u
@@ -21,8 +19,5 @@ static inline uint64_t register_value(const struct registers *registers, unsigne
 {
     return number == NO_REGISTER ? 0 : registers->x[number];
 }
-
-_Static_assert(sizeof(struct registers) == FRAME_BYTES, "must match layout.h");
-_Static_assert(offsetof(struct registers, pc) == FRAME_PC, "must match layout.h");
 
 #endif

@@ -7,11 +7,9 @@
 #define ENTRY_PROCESSOR_H
 
 #include "entry/frame.h"
-#include "entry/layout.h"
 #include "hypervisor/registers.h"
 #include "hypervisor/vcpu.h"
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 struct processor {
@@ -32,10 +30,6 @@ struct processor {
 
 enum vector { VECTOR_SYNCHRONOUS, VECTOR_IRQ, VECTOR_FIQ, VECTOR_SERROR };
 
-_Static_assert(offsetof(struct processor, services) == PROCESSOR_SERVICES, "must match layout.h");
-_Static_assert(offsetof(struct processor, stack) == PROCESSOR_STACK, "must match layout.h");
-_Static_assert(offsetof(struct processor, resident) == PROCESSOR_RESIDENT, "must match layout.h");
-_Static_assert(offsetof(struct processor, vcpu) == 24, "must match translation_tables.py");
 _Static_assert(sizeof(struct processor) <= DESCRIPTION_PAGE_BYTES, "must fit one page");
 
 /* Returns the calling processor. NULL during boot, before its monitor is entered. */

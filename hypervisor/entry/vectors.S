@@ -12,8 +12,8 @@
  * A vector has room for 32 instructions. Those for EL2 with SP_EL0, which the hypervisor never
  * uses, have one; the code that follows the other vectors is in the rest of their room.
  */
-#include "entry/layout.h"
 #include "entry/macros.inc"
+#include "hypervisor_offsets.h"
 
     .section .text.vectors, "ax"
 
@@ -40,8 +40,8 @@
     stp x28, x29, [sp, #224]
     mrs x2, elr_el2
     mrs x3, spsr_el2
-    stp x30, x2, [sp, #240]
-    str x3, [sp, #256]
+    stp x30, x2, [sp, #FRAME_X30]
+    str x3, [sp, #FRAME_STATE]
     mov x0, sp
     .endm
 
@@ -86,8 +86,8 @@ monitor_resume:
     vector 0x080
     b .
 restore:
-    ldp x30, x2, [sp, #240]
-    ldr x3, [sp, #256]
+    ldp x30, x2, [sp, #FRAME_X30]
+    ldr x3, [sp, #FRAME_STATE]
     msr elr_el2, x2
     msr spsr_el2, x3
     ldp x2, x3, [sp, #16]

@@ -14,7 +14,6 @@
 #include "world_switch/interrupts.h"
 #include "world_switch/vectors.h"
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 struct shared_core {
@@ -64,8 +63,6 @@ struct shared_vcpu {
     uint64_t room; /* ticks of a part up to which it may execute and take a source */
 };
 
-_Static_assert(offsetof(struct shared_core, trace) == 0, "must match core_ring.py");
-_Static_assert(offsetof(struct shared_core, vcpus) == 16, "must match core_ring.py");
 _Static_assert(sizeof(struct shared_core) <= DESCRIPTION_PAGE_BYTES, "must fit one page");
 _Static_assert(sizeof(struct shared_vcpu) <= DESCRIPTION_PAGE_BYTES, "must fit one page");
 

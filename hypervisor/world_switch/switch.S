@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* From the monitor of one VCPU to that of another (scheduler/core.h). The code is mapped at the same
  * address in both. */
-#include "entry/layout.h"
 #include "entry/macros.inc"
+#include "hypervisor_offsets.h"
 
 #define CALLER_BYTES 96 /* x19 to x30, which a called function keeps */
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* void vectors_save(struct vector_registers *), and the same for vectors_load(). */
+#include "hypervisor_offsets.h"
+
     .arch armv8-a+fp+simd
     .text
 
@@ -28,7 +30,7 @@ vectors_save:
     each_pair stp
     mrs x1, fpcr
     mrs x2, fpsr
-    add x0, x0, #512
+    add x0, x0, #VECTORS_CONTROL
     stp x1, x2, [x0]
     ret
     .size vectors_save, . - vectors_save
@@ -37,7 +39,7 @@ vectors_save:
     .type vectors_load, %function
 vectors_load:
     each_pair ldp
-    add x0, x0, #512
+    add x0, x0, #VECTORS_CONTROL
     ldp x1, x2, [x0]
     msr fpcr, x1
     msr fpsr, x2

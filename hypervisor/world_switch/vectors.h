@@ -3,7 +3,6 @@
 #ifndef WORLD_SWITCH_VECTORS_H
 #define WORLD_SWITCH_VECTORS_H
 
-#include <stddef.h>
 #include <stdint.h>
 
 struct vector_registers {
@@ -14,7 +13,5 @@ struct vector_registers {
 /* vectors.S. CPTR_EL2.TFP must be 0. */
 void vectors_save(struct vector_registers *registers);
 void vectors_load(const struct vector_registers *registers);
-
-_Static_assert(offsetof(struct vector_registers, control) == 512, "must match vectors.S");
 
 #endif

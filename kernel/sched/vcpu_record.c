@@ -4,12 +4,6 @@
 
 #include "arch/cpu.h"
 #include "kernel/report.h"
-#include <stddef.h>
-
-/* The layout of version 1. */
-_Static_assert(sizeof(struct vcpu_record) == 88, "layout");
-_Static_assert(offsetof(struct vcpu_record, since) == 40, "layout");
-_Static_assert(offsetof(struct vcpu_report, records) == 24, "layout");
 
 static void set_sequence(struct vcpu_record *record, uint32_t sequence)
 {

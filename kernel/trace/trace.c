@@ -12,10 +12,6 @@
 #include "trace/thread_trace.h"
 #include <string.h>
 
-_Static_assert(sizeof(struct trace_event) == 16, "layout");
-_Static_assert(sizeof(struct trace_thread) == 32, "layout");
-_Static_assert(sizeof(struct trace_vcpu) == 40, "layout");
-_Static_assert(offsetof(struct trace, threads) == 64, "layout");
 _Static_assert(offsetof(struct trace, events) % sizeof(uint64_t) == 0, "layout");
 _Static_assert((TRACE_THREADS & (TRACE_THREADS - 1)) == 0, "layout");
 

@@ -14,7 +14,8 @@
  * internet_checksum_copy: x0 destination, x1 source, x2 bytes; result in w0. Unaligned accesses as
  * in memcpy.S.
  */
-#include "context/context_layout.h"
+#include "arm64_offsets.h"
+#include "context/register_values.h"
 #include "function.h"
 
     .arch armv8-a+fp+simd

@@ -9,18 +9,17 @@ from __future__ import annotations
 import struct
 import tempfile
 from collections.abc import Iterable, Iterator
+from ctypes import sizeof
 from dataclasses import dataclass
 from pathlib import Path
 
+from bulkhead.layouts.hypervisor import Processor, Vcpu
 from bulkhead.running.guest import GuestProcess
 from bulkhead.system.description import PAGE_BYTES
 from bulkhead.system.layout import Layout, Range
 
 _ENTRIES = 512
 _ADDRESS = 0x0000_FFFF_FFFF_F000
-_PROCESSOR = struct.Struct("<QQQQ")  # hypervisor/entry/processor.h
-_VCPU = struct.Struct("<168xQQ")  # where the processor's page says
-_SERVICES = struct.Struct("<192xQ")  # its field `services`
 
 
 @dataclass(frozen=True)
@@ -107,26 +106,33 @@ class HypervisorMemory:
     def core(self, index: int) -> CorePage:
         """Return the pages of a core."""
         address = self._place.end - (self._vcpus + self._cores - index) * PAGE_BYTES
-        services, stack, resident, vcpu_page = _PROCESSOR.unpack(
-            self.read(address, _PROCESSOR.size)
+        processor = Processor.from_buffer_copy(self.read(address, sizeof(Processor)))
+        vcpu = self._vcpu(processor.vcpu)
+        return CorePage(
+            address=address,
+            vcpu_page=processor.vcpu,
+            services=processor.services,
+            stack=processor.stack,
+            partition=vcpu.partition,
+            stage2=vcpu.stage2,
+            resident=processor.resident,
         )
-        partition, stage2 = _VCPU.unpack(self.read(vcpu_page, _VCPU.size))
-        return CorePage(address, vcpu_page, services, stack, partition, stage2, resident)
 
     def services(self, partition: int, number: int) -> int:
         """Return the root of the service tables of a VCPU's monitor."""
-        (root,) = _SERVICES.unpack(self.read(self.vcpu(partition, number), _SERVICES.size))
-        return int(root)
+        return int(self._vcpu(self.vcpu(partition, number)).services)
 
     def stage2(self, partition: int, number: int) -> int:
         """Return the root of the stage 2 tables of a VCPU, whether it executes or not."""
-        _, root = _VCPU.unpack(self.read(self.vcpu(partition, number), _VCPU.size))
-        return int(root)
+        return int(self._vcpu(self.vcpu(partition, number)).stage2)
 
     def vcpu(self, partition: int, number: int) -> int:
         """Return the page of a VCPU."""
         index = number + sum(self._vcpu_counts[:partition])
         return self._place.end - (self._vcpus - index) * PAGE_BYTES
+
+    def _vcpu(self, page: int) -> Vcpu:
+        return Vcpu.from_buffer_copy(self.read(page, sizeof(Vcpu)))
 
     def mappings(self, root: int) -> list[Mapping]:
         """Return all mappings of a tree by input address. Adjacent mappings with the same

@@ -7,7 +7,7 @@ import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from bulkhead.tracing.vcpus import VERSION
+from bulkhead.layouts.kernel import VCPU_REPORT_VERSION
 from support.traced_guest import START, TRACE, TracedGuest
 
 HEADER_BYTES, RECORD_BYTES = 24, 88
@@ -43,7 +43,7 @@ def memory_with_vcpus(
     count: int = COUNT,
     record_bytes: int = RECORD_BYTES,
     table_bytes: int = HEADER_BYTES + COUNT * RECORD_BYTES,
-    version: int = VERSION,
+    version: int = VCPU_REPORT_VERSION,
 ) -> bytearray:
     """Return the memory of a guest with a table of COUNT records. Those not given are free."""
     memory = TracedGuest(kind=2, version=version, trace_bytes=table_bytes).memory()

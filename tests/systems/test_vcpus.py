@@ -19,7 +19,7 @@ from bulkhead.system import admission, board_tree
 from bulkhead.system.admission import Verdict, admit
 from bulkhead.system.check import check
 from bulkhead.system.model import System, Vcpu, VcpuPolicy
-from bulkhead.system.parse import THREAD_CHARACTERS_MAX, parse
+from bulkhead.system.parse import parse
 from bulkhead.system.problems import duration
 from bulkhead.system.vcpu_argument import command_line
 from bulkhead.system.vcpu_table import show_vcpus
@@ -143,19 +143,6 @@ def test_sources_that_do_not_compile(schedule: Path) -> None:
     with pytest.raises(BuildFailure, match="absent"):
         admission._compiled()
     assert [path.suffix for path in (schedule.parent / "build" / "schedule").iterdir()] == [".lock"]
-
-
-def test_verdicts_are_the_header_s() -> None:
-    text = (ROOT / "schedule/include/schedule/ticks.h").read_text()
-    names = re.findall(r"^    SCHEDULE_(\w+),", text, re.MULTILINE)
-    assert names == [verdict.name for verdict in Verdict]
-
-
-def test_threads_names_are_as_long_as_the_kernel_s() -> None:
-    text = (ROOT / "kernel/include/kernel/thread.h").read_text()
-    found = re.search(r"#define THREAD_NAME_BYTES +(\d+)u", text)
-    assert found
-    assert int(found[1]) == THREAD_CHARACTERS_MAX + 1
 
 
 def test_frequency_of_the_board() -> None:

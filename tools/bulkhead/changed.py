@@ -39,6 +39,10 @@ _READERS = (
     (re.compile(r"\.clang-(format|tidy)"), ("style",)),
 )
 _ALWAYS = "style/test_style.py"  # formatting, lint, types, licences: seconds
+_LAYOUTS = "tools/test_layouts.py"  # compares types of C with what Python knows about them
+_LAYOUT_SOURCE = re.compile(
+    r"(arch|channel|hypervisor|kernel|schedule)/(.*\.h|layouts\.c)|tools/layouts/.*"
+)
 _TIDY = "style/test_clang_tidy.py"
 _COMMAND = re.compile(r'ROOT / "bulkhead"')
 _LOADED_BENCH = re.compile(r'bench\.load\("([\w-]+)"\)')
@@ -249,6 +253,8 @@ class Reach:
         found |= self._by_builds(compiled)
         for name in files - compiled:
             found |= self._by_content(name)
+        if any(_LAYOUT_SOURCE.fullmatch(name) for name in files):
+            found.add(_LAYOUTS)
         return _without_parts(found)
 
     def _by_content(self, name: str) -> set[str]:

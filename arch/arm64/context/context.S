@@ -4,8 +4,9 @@
  * TPIDR_EL1 points to the running thread's struct arch_context. Threads run on SP_EL0 ("EL1t");
  * SP_EL1 is the top of the interrupt stack whenever a thread runs.
  */
-#include "context/context_layout.h"
+#include "arm64_offsets.h"
 #include "context/floating_point.h"
+#include "context/register_values.h"
 
     .arch armv8-a+fp+simd
 

@@ -6,8 +6,6 @@
 #ifndef FLOATING_POINT_H
 #define FLOATING_POINT_H
 
-#include "context/context_layout.h"
-
 /* clang-format off */
 
 /* Stores all registers. `area`: the number of the general register that has the structure's
@@ -29,7 +27,7 @@
     stp q26, q27, [x\area], #32
     stp q28, q29, [x\area], #32
     stp q30, q31, [x\area], #32
-    mrs x\scratch, fpsr /* at FLOATING_POINT_STATUS */
+    mrs x\scratch, fpsr
     str w\scratch, [x\area]
     mrs x\scratch, fpcr
     str w\scratch, [x\area, #4]

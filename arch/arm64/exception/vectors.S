@@ -4,9 +4,9 @@
  * with SP_EL0) and the first use of floating-point registers. Every other exception is fatal and is
  * reported on the emergency stack, because no other stack can be trusted then.
  */
-#include "context/context_layout.h"
+#include "arm64_offsets.h"
 #include "context/floating_point.h"
-#include "exception/frame_layout.h"
+#include "context/register_values.h"
 
 /* ESR_EL1.EC: use of floating-point or SIMD registers while CPACR_EL1.FPEN traps it. */
 #define EC_SHIFT          26

@@ -2,7 +2,7 @@
 /*
  * The system description. `./bulkhead run` makes it from a system file and its board, checks it,
  * and appends it to the hypervisor's image. It is little-endian and naturally aligned, and every
- * reserved field is 0. The tools write it (tools/bulkhead/system/description.py);
+ * reserved field is 0. The tools write it (hypervisor/layouts.c lists all fields for them);
  * description_check() validates it.
  *
  * A "physical" address is the machine's; a "guest" address is the partition's (intermediate

@@ -202,9 +202,6 @@ struct partition {
     uint64_t requests[DESCRIPTION_VCPUS_MAX]; /* shared/: by VCPU (gic/remote_access.h) */
 };
 
-_Static_assert(offsetof(struct partition, distribution) == 2896 &&
-                   sizeof(struct distribution_source) == 32,
-               "must match tools/bulkhead/system/interrupt_sources.py");
 _Static_assert(sizeof(struct partition) <= DESCRIPTION_PAGE_BYTES, "must fit one page");
 
 /* Returns the core on which a VCPU of the partition executes. */

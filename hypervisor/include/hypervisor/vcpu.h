@@ -11,10 +11,9 @@
 #include "distributor/profile.h"
 #include "hypervisor/partition.h"
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
-/* Causes of exits from a guest. The tools know them by number: append only. */
+/* Causes of exits from a guest. hypervisor/layouts.c lists them for the tools. */
 enum exit_cause {
     EXIT_SGI,           /* ICC_SGI1R_EL1 */
     EXIT_DISTRIBUTOR,   /* GICD registers */
@@ -84,7 +83,7 @@ struct interrupt_list {
 };
 
 struct vcpu {
-    struct vcpu_report report; /* first: the tools know it, and `partition` */
+    struct vcpu_report report; /* the tools read it: hypervisor/layouts.c */
     struct partition *partition;
     uint64_t stage2;             /* root of the partition's stage 2 */
     uint32_t number;             /* in its partition */
@@ -98,9 +97,6 @@ struct vcpu {
     struct profile profile; /* shared/ */
 };
 
-_Static_assert(offsetof(struct vcpu, report) == 0, "must match tools/bulkhead/system/reports.py");
-_Static_assert(offsetof(struct vcpu, partition) == 168, "must match translation_tables.py");
-_Static_assert(offsetof(struct vcpu, number) == 184, "must match core_ring.py");
 _Static_assert(sizeof(struct vcpu) <= DESCRIPTION_PAGE_BYTES, "must fit one page");
 
 #endif

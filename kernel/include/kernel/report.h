@@ -8,7 +8,7 @@
  * directory. The directory lists kind, version, address and size of each report. All numbers are
  * little-endian; an address is a guest-physical one. tools/bulkhead/tracing/reports.py reads them.
  *
- * To add a report: add a kind below and to the tool's list, publish the memory when it has its
+ * To add a report: add a kind below and to kernel/layouts.c, publish the memory when it has its
  * content, and describe the content in a header. A change of a report's layout needs another
  * version. A tool may read at any time, so that it can see a record that is being written.
  */

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-import struct
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,9 +17,9 @@ from bulkhead import console
 from bulkhead.errors import UserError
 from bulkhead.inspecting import stat_system
 from bulkhead.inspecting.attach import GuestMemory, Running
+from bulkhead.layouts.hypervisor import REPORT_MAGIC, Partition, ReportState, Vcpu, VcpuReport
 from bulkhead.running.qmp import QmpError
 from bulkhead.system.description import PAGE_BYTES
-from bulkhead.system.reports import CAUSES
 
 PLACES = [START + 16 * BYTES * number for number in range(1, 4)]
 
@@ -46,10 +45,11 @@ class Machine:
 
 def core_page(core: int, partition: int, used: int = 0, switches: int = 0) -> bytes:
     """Return the page of a running VCPU."""
-    page = struct.pack("<QIII", 0x555043564B4C5542, core, partition, 1)
-    at = 32 + 8 * len(CAUSES) + 24  # hypervisor/include/hypervisor/vcpu.h
-    page = page.ljust(at, b"\0") + struct.pack("<QQ", used, switches)
-    return page.ljust(PAGE_BYTES, b"\0")
+    report = VcpuReport(
+        magic=REPORT_MAGIC, processor=core, partition=partition, state=ReportState.RUNNING,
+        used=used, switches=switches,
+    )  # fmt: skip
+    return bytes(report).ljust(PAGE_BYTES, b"\0")
 
 
 CORES = core_page(0, 0) + core_page(1, 1) + core_page(2, 2) + core_page(3, 0)
@@ -194,15 +194,17 @@ def test_interrupts_on_shared_cores(
 ) -> None:
     """An interrupt has moved; another is sporadic, and is in the record alone."""
     place = PLACES[0]
-    layout = "<HHBB?xII16x"  # hypervisor/include/hypervisor/distribution.h
-    sources = struct.pack(layout, 40, 120, 0, 1, True, 3, 2)
-    sources += struct.pack(layout, 41, 1, 0, 0, False, 0, 0)
-    machine.guests[place] = bytearray((b"\0" * 2904 + sources).ljust(PAGE_BYTES, b"\0"))
+    partition_page = Partition()
+    moved, sporadic, *_ = partition_page.distribution.sources
+    moved.number, moved.rate, moved.target, moved.is_periodic = 40, 120, 1, True
+    moved.moves, moved.returns = 3, 2
+    sporadic.number, sporadic.rate = 41, 1
+    machine.guests[place] = bytearray(bytes(partition_page).ljust(PAGE_BYTES, b"\0"))
     pages = b""
     for core, partition, address in ((2, 0, 0), (2, 1, place), (3, 1, place)):
-        page = bytearray(core_page(core, partition))
-        page[168:176] = struct.pack("<Q", address)
-        pages += page
+        vcpu = Vcpu.from_buffer_copy(core_page(core, partition))
+        vcpu.partition = address
+        pages += bytes(vcpu).ljust(PAGE_BYTES, b"\0")
     machine.pages = pages
     guests = [GuestMemory(name, START, BYTES, PLACES[1], KERNEL) for name in ("a", "b")]
     running = Running("three", len(pages), 3, guests, [2, 3], [{}, {}], 1_000_000)

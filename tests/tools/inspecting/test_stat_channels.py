@@ -5,21 +5,15 @@ from __future__ import annotations
 
 import re
 import struct
-import subprocess
-from pathlib import Path
 
 from rich.console import Console
 
 from bulkhead.inspecting import stat_channels
 from bulkhead.inspecting.attach import ChannelMemory, Running
-from bulkhead.paths import ROOT
+from bulkhead.layouts.kernel import ChannelControl
 from bulkhead.system.description import PAGE_BYTES
 
 SECTION = 4 * PAGE_BYTES
-FIELDS = (
-    "format", "ring_bytes", "generation", "acknowledged", "produced",
-    "sent", "received", "notifications", "sleeps", "errors",
-)  # fmt: skip
 RUNNING = Running(
     "two",
     channels=[
@@ -32,13 +26,7 @@ RUNNING = Running(
 
 def control(**values: int) -> bytes:
     """Return a control page with these counters."""
-    places = {name: 8 * index for index, name in enumerate(FIELDS[:4])}
-    places |= {"produced": 128}
-    places |= {name: 512 + 8 * index for index, name in enumerate(FIELDS[5:])}
-    page = bytearray(PAGE_BYTES)
-    for name, value in values.items():
-        struct.pack_into("<Q", page, places[name], value)
-    return bytes(page)
+    return bytes(ChannelControl(**values)).ljust(PAGE_BYTES, b"\0")
 
 
 def memory(**first: int) -> dict[int, bytes]:
@@ -67,23 +55,6 @@ def printed(
         console.print(stat_channels.channel_table(RUNNING, now, before))
     lines = [line for line in capture.get().splitlines() if line.startswith("│")]
     return [[cell.strip() for cell in line.strip("│").split("│")] for line in lines]
-
-
-def test_the_layout_is_that_of_the_header(tmp_path: Path) -> None:
-    source = tmp_path / "layout.c"
-    prints = "".join(
-        f'printf("%zu\\n", offsetof(struct channel_control, {name}));' for name in FIELDS
-    )
-    source.write_text(
-        "#include <stddef.h>\n#include <stdio.h>\n#include <channel/format.h>\n"
-        f'int main(void) {{ {prints} printf("%zu\\n", sizeof(struct channel_control)); }}\n'
-    )
-    program = tmp_path / "layout"
-    subprocess.run(["cc", "-I", ROOT / "channel/include", source, "-o", program], check=True)
-    answer = subprocess.run([program], capture_output=True, text=True, check=True)
-    assert [int(line) for line in answer.stdout.split()] == [
-        0, 8, 16, 24, 128, 512, 520, 528, 536, 544, 640,
-    ]  # fmt: skip
 
 
 def test_a_line_for_each_end() -> None:

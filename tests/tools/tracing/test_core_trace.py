@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-import re
 import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -17,9 +16,9 @@ from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as schema
 from bulkhead.cli import bulkhead
 from bulkhead.errors import EXIT_USER_ERROR, UserError
 from bulkhead.inspecting.attach import GuestMemory, Running
-from bulkhead.paths import ROOT
+from bulkhead.layouts.hypervisor import SCHEDULER_TRACE_BYTES as TRACE_BYTES
+from bulkhead.layouts.hypervisor import Processor, SharedCore, Vcpu
 from bulkhead.system.description import PAGE_BYTES
-from bulkhead.system.layout import TRACE_BYTES
 from bulkhead.system.reports import CAUSES
 from bulkhead.tracing import trace_command
 from bulkhead.tracing.core_command import trace_cores
@@ -68,16 +67,17 @@ class Memory:
         def put(address: int, data: bytes) -> None:
             memory[address - START : address - START + len(data)] = data
 
-        put(END - 4 * PAGE_BYTES + 40, struct.pack("<Q", self.place))  # of the second processor
+        second_processor = END - 4 * PAGE_BYTES
+        put(second_processor + Processor.shared.offset, struct.pack("<Q", self.place))
         written = 16 * len(self.events) if self.written is None else self.written
         put(PLACE, struct.pack("<QQ", self.ring, written))
         for level, page in enumerate(self.vcpus):
-            put(PLACE + 16 + 8 * level, struct.pack("<Q", page))
+            put(PLACE + SharedCore.vcpus.offset + 8 * level, struct.pack("<Q", page))
         for page, partition, state in zip(self.vcpus, self.partitions, self.states, strict=True):
             report = struct.pack("<QIII", self.magic, CORE, partition, state)
             if START <= page < END:
                 put(page, report.ljust(32 + 8 * (len(CAUSES) + 5), b"\0"))
-                put(page + 184, struct.pack("<I", self.number))
+                put(page + Vcpu.number.offset, struct.pack("<I", self.number))
         for number, event in enumerate(self.events):
             put(RING + number % CAPACITY * 16, packed(event))
         return memory
@@ -125,19 +125,6 @@ def test_vcpus_of_one_partition_are_numbered() -> None:
     assert [(each.name, each.vcpu) for each in same.members.values()] == [("media", 3)] * 2
     different = read(Memory(number=3))
     assert [each.label for each in different.members.values()] == ["loop", "media"]
-
-
-def test_the_layout_is_the_hypervisors() -> None:
-    header = (ROOT / "hypervisor/scheduler/trace.h").read_text()
-    kinds = re.findall(r"\bTRACE_(\w+) = (\d),", header)
-    assert [(name, int(number)) for name, number in kinds] == [
-        (each.name, each.value) for each in Kind
-    ]
-    assert "#define TRACE_LEVEL_SHIFT 56u" in header
-    assert "#define TRACE_KIND_SHIFT  62u" in header
-    assert f"#define TRACE_NONE {NONE}u" in header
-    sharing = (ROOT / "hypervisor/scheduler/scheduler.h").read_text()
-    assert f"SCHEDULER_TRACE_BYTES UINT64_C({TRACE_BYTES:#x})" in sharing
 
 
 def test_records_and_members() -> None:

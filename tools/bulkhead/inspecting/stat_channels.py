@@ -1,30 +1,24 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The part of stat and top that shows channels: what each end has counted in its section.
 
-The layout is that of channel/include/channel/format.h. Guests write it, so no value is trusted.
+Guests write the counters (channel/include/channel/format.h), so no value is trusted.
 """
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Callable, Sequence
+from ctypes import sizeof
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bulkhead.inspecting.attach import ChannelMemory, Running
+from bulkhead.layouts.kernel import ChannelControl, ChannelStates
 from bulkhead.system.description import PAGE_BYTES
 
 if TYPE_CHECKING:
     from rich.table import Table
 
 Read = Callable[[int, int], bytes]  # address and size in physical memory
-
-# struct channel_control: the groups of words at the offsets 0, 128 and 512.
-_CONNECTION = struct.Struct("<4Q")  # format, bytes of the ring, generation, acknowledged generation
-_PRODUCED, _PRODUCED_AT = struct.Struct("<Q"), 128
-_COUNTERS, _COUNTERS_AT = struct.Struct("<5Q"), 512
-_CONTROL_BYTES = 640
-_STATES = struct.Struct("<2I")
 
 
 @dataclass(frozen=True)
@@ -56,25 +50,23 @@ def read_channels(running: Running, read: Read) -> list[EndCounters]:
 
 
 def _read_end(channel: ChannelMemory, end: int, read: Read) -> EndCounters:
-    states = _STATES.unpack(read(channel.physical, _STATES.size))
-    control = read(channel.physical + PAGE_BYTES + end * channel.section_bytes, _CONTROL_BYTES)
-    _, _, generation, acknowledged = _CONNECTION.unpack_from(control)
-    (produced,) = _PRODUCED.unpack_from(control, _PRODUCED_AT)
-    sent, received, notifications, sleeps, errors = _COUNTERS.unpack_from(control, _COUNTERS_AT)
+    states = ChannelStates.from_buffer_copy(read(channel.physical, sizeof(ChannelStates)))
+    section = channel.physical + PAGE_BYTES + end * channel.section_bytes
+    control = ChannelControl.from_buffer_copy(read(section, sizeof(ChannelControl)))
     return EndCounters(
-        channel.name,
-        end,
-        channel.partitions[end],
-        channel.partitions[1 - end],
-        states[end] != 0,
-        generation,
-        acknowledged,
-        sent,
-        received,
-        0 if channel.has_values else produced,
-        notifications,
-        sleeps,
-        errors,
+        channel=channel.name,
+        end=end,
+        partition=channel.partitions[end],
+        peer=channel.partitions[1 - end],
+        is_present=states.ends[end] != 0,
+        generation=control.generation,
+        connected_with=control.acknowledged,
+        sent=control.sent,
+        received=control.received,
+        bytes=0 if channel.has_values else control.produced,
+        notifications=control.notifications,
+        sleeps=control.sleeps,
+        errors=control.errors,
     )
 
 

@@ -12,13 +12,13 @@ import hashlib
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import IntEnum
 from functools import cache
 from pathlib import Path
 
 from bulkhead import lock
 from bulkhead.building.build import BuildFailure
 from bulkhead.errors import UserError
+from bulkhead.layouts.kernel import ADMISSION_LATE_PERIODS, AdmissionKind, ScheduleError
 from bulkhead.paths import BUILD, ROOT
 from bulkhead.setup import packages
 from bulkhead.system.model import Vcpu, VcpuPolicy
@@ -29,23 +29,10 @@ _SCHEDULE = ROOT / "schedule"
 _FLAGS = ("-std=c11", "-O2", "-ffreestanding", "-nostdlib", "-fPIC", "-shared")
 _NANOSECONDS_PER_SECOND = 1_000_000_000
 _NEVER = (1 << 64) - 1  # SCHEDULE_NEVER
-LATE_PERIODS = 16  # ADMISSION_LATE_PERIODS
 
 
-class Verdict(IntEnum):
-    """enum schedule_error"""
-
-    OK = 0
-    PERIOD_OUT_OF_RANGE = 1
-    BUDGET_OUT_OF_RANGE = 2
-    CAPACITY_OUT_OF_RANGE = 3
-    TOO_MANY_VCPUS = 4
-    OVERLOADED = 5
-    UNDECIDED = 6
-
-
-_KINDS = {VcpuPolicy.MAIN: 0, VcpuPolicy.IO: 1}  # enum admission_kind
-_IO_OF_PERIOD = 2
+Verdict = ScheduleError
+_KINDS = {VcpuPolicy.MAIN: AdmissionKind.MAIN, VcpuPolicy.IO: AdmissionKind.IO}
 
 
 class _Vcpu(ctypes.Structure):
@@ -84,7 +71,8 @@ class Admission:
     verdict: Verdict
     vcpu: int  # if the verdict is not OK: the number of the VCPU in question
     responses: tuple[Response, ...]  # empty if a parameter is out of range
-    # A lower bound of that VCPU's response if the verdict is OVERLOADED. None: over LATE_PERIODS
+    # A lower bound of that VCPU's response if the verdict is OVERLOADED. None: more than
+    # ADMISSION_LATE_PERIODS periods.
     late_response: int | None
 
 
@@ -96,7 +84,7 @@ def admit(vcpus: Sequence[Vcpu], counter_hz: int) -> Admission:
     count = len(vcpus)
     given = (_Vcpu * count)()
     for each, vcpu in zip(given, vcpus, strict=True):
-        each.kind = _IO_OF_PERIOD if vcpu.is_of_period else _KINDS[vcpu.policy]
+        each.kind = AdmissionKind.IO_OF_PERIOD if vcpu.is_of_period else _KINDS[vcpu.policy]
         each.budget = -(-vcpu.budget * counter_hz // _NANOSECONDS_PER_SECOND)
         each.period = vcpu.period * counter_hz // _NANOSECONDS_PER_SECOND
     responses = (_Response * count)()
@@ -135,7 +123,7 @@ def excess_text(found: Admission, vcpu: Vcpu, others: str) -> str:
 
     Arguments: the VCPU that the verdict names, and its rivals as a noun in the plural.
     """
-    late = f"more than {LATE_PERIODS} periods"
+    late = f"more than {ADMISSION_LATE_PERIODS} periods"
     if found.late_response is not None:
         late = f"at least {duration(found.late_response)}"
     return (

@@ -6,10 +6,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from bulkhead.layouts.hypervisor import DESCRIPTION_PAGE_BYTES, SPI_FIRST
 from bulkhead.system.model import PciAddress
 
-PAGE_BYTES = 4096
-FIRST_SPI = 32  # INTID of the first shared peripheral interrupt
+PAGE_BYTES = DESCRIPTION_PAGE_BYTES
+FIRST_SPI = SPI_FIRST  # INTID of the first shared peripheral interrupt
 
 
 @dataclass(frozen=True)

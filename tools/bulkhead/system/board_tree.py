@@ -13,13 +13,14 @@ from typing import Any
 from devicetree import dtlib
 
 from bulkhead.errors import UserError
+from bulkhead.layouts.hypervisor import DEVICE_REDISTRIBUTOR_BYTES
 from bulkhead.paths import ROOT
 from bulkhead.system.board import FIRST_SPI, Board, Device
 from bulkhead.system.problems import choose, show
 
 BOARDS = ROOT / "boards"
 _LIKE = "like"  # key in board.toml
-REDISTRIBUTOR_BYTES = 0x20000  # RD and SGI frame (IHI 0069, "Redistributor register map")
+REDISTRIBUTOR_BYTES = DEVICE_REDISTRIBUTOR_BYTES  # frames RD and SGI (IHI 0069)
 _FIRST_PPI = 16
 _INTERRUPT_CELLS = 3  # kind, number, trigger (Linux binding "arm,gic-v3")
 _SPI = 0

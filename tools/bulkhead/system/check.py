@@ -15,6 +15,7 @@ from bulkhead.errors import UserError
 from bulkhead.system.board import FIRST_SPI, PAGE_BYTES, Board, Device
 from bulkhead.system.channel_rules import channel_memory, channel_rules
 from bulkhead.system.credit_cores import core_rules
+from bulkhead.system.description import CORES_MAX, DEVICES_MAX, FUNCTIONS_MAX, PARTITIONS_MAX
 from bulkhead.system.elf_image import Executable
 from bulkhead.system.images import executable, image_bytes, image_file, initrd_file
 from bulkhead.system.layout import DEVICETREE_BYTES, page_up
@@ -24,12 +25,6 @@ from bulkhead.system.problems import Problem, choose, refuse, show, size
 from bulkhead.system.shared_cores import admission_rules, sharing_rules
 from bulkhead.system.vcpu_rules import vcpu_rules
 from bulkhead.system.vcpu_times import time_rules
-
-# Limits of the hypervisor's description (hypervisor/include/hypervisor/description.h).
-PARTITIONS_MAX = 8
-CORES_MAX = 16
-RANGES_MAX = 16  # DESCRIPTION_DEVICES_MAX
-FUNCTIONS_MAX = 8
 
 MEMORY_BYTES_MIN = 2 << 20
 HYPERVISOR = ("bulkhead", "hypervisor")  # its names on the terminal, and in maps
@@ -287,11 +282,11 @@ def _register_ranges(system: System, board: Board) -> Iterator[Problem]:
     for partition in system.partitions:
         devices = [board.devices[label] for label in partition.devices if label in board.devices]
         ranges = sum(len(device.registers) for device in devices)
-        if ranges > RANGES_MAX:
+        if ranges > DEVICES_MAX:
             what = (
                 f"{_name(partition)} has {len(devices)} devices with {ranges} ranges of registers"
             )
-            fix = f"name devices with at most {RANGES_MAX} ranges"
+            fix = f"name devices with at most {DEVICES_MAX} ranges"
             yield Problem(partition.line_of("devices"), what, fix)
 
 

@@ -1,26 +1,23 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Read from the machine's memory where the interrupts of partitions on shared cores go.
 
-The layout is that of hypervisor/include/hypervisor/distribution.h and partition.h. A VCPU's page
-names the page of its partition.
+The page of a VCPU has the address of its partition's page, which has the sources
+(hypervisor/include/hypervisor/distribution.h).
 """
 
 from __future__ import annotations
 
-import struct
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from bulkhead.layouts.hypervisor import PROFILE_PARTS, PROFILE_PARTS_A_SECOND, Partition, Vcpu
 from bulkhead.running.qmp import QmpClient
 from bulkhead.system.description import PAGE_BYTES
 from bulkhead.system.reports import parse
 
-_PARTITION = struct.Struct("<168xQ")  # in the page of a VCPU
-_SOURCES_AT, _SOURCES = 2904, 16  # in the page of a partition
-_SOURCE = struct.Struct("<HHBB?xII16x")
-_WINDOWS_A_SECOND = 10
+_WINDOWS_A_SECOND = PROFILE_PARTS_A_SECOND // PROFILE_PARTS
 
 
 @dataclass(frozen=True)
@@ -45,7 +42,7 @@ def read_sources(qmp: QmpClient, hypervisor_end: int, vcpus: int) -> list[Interr
     for start in range(0, size, PAGE_BYTES):
         page = memory[start : start + PAGE_BYTES]
         report = parse(page)
-        (address,) = _PARTITION.unpack_from(page)
+        address = Vcpu.from_buffer_copy(page).partition
         if report is not None and address != 0:  # the boot writes both
             pages[report.partition] = address
     return [
@@ -57,14 +54,18 @@ def read_sources(qmp: QmpClient, hypervisor_end: int, vcpus: int) -> list[Interr
 
 def parse_sources(partition: int, page: bytes) -> Iterator[InterruptSource]:
     """Decode the page of a partition."""
-    for index in range(_SOURCES):
-        at = _SOURCES_AT + index * _SOURCE.size
-        number, rate, home, target, is_periodic, moves, returns = _SOURCE.unpack_from(page, at)
-        if number != 0:
+    for source in Partition.from_buffer_copy(page).distribution.sources:
+        if source.number != 0:
             yield InterruptSource(
-                partition, number, rate * _WINDOWS_A_SECOND, home, target, is_periodic, moves,
-                returns,
-            )  # fmt: skip
+                partition=partition,
+                number=source.number,
+                rate=source.rate * _WINDOWS_A_SECOND,
+                home=source.home,
+                target=source.target,
+                is_periodic=source.is_periodic != 0,
+                moves=source.moves,
+                returns=source.returns,
+            )
 
 
 def _read(qmp: QmpClient, address: int, size: int) -> bytes:

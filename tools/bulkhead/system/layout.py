@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from bulkhead.errors import UserError
+from bulkhead.layouts.hypervisor import PCI_LIMIT, SCHEDULER_TRACE_BYTES, SPI_LIMIT
 from bulkhead.system import dax
 from bulkhead.system.board import FIRST_SPI, PAGE_BYTES
 from bulkhead.system.board_tree import BoardTree
@@ -23,9 +24,7 @@ from bulkhead.system.model import Channel, Console, Dma, Partition, System
 BLOCK_BYTES = 2 << 20  # memory that one stage-2 entry of level 2 maps
 LARGE_BLOCK_BYTES = 1 << 30  # memory that one stage-2 entry of level 1 maps
 DEVICETREE_BYTES = 64 << 10  # room for the devicetree of a guest
-LAST_SPI = 1019
-PCI_LIMIT = 1 << 32  # 32-bit BARs reach addresses below this
-TRACE_BYTES = 64 << 10  # of a shared core: hypervisor/scheduler/scheduler.h
+LAST_SPI = SPI_LIMIT - 1
 # For tables and stack of a VCPU. The board's `tables` have room for one on each core.
 VCPU_BYTES = 128 << 10
 # For the translation tables of a channel. Both ends and the boot core map all of it: at most three
@@ -182,7 +181,7 @@ def make_layout(
     """
     start = board.settings["hypervisor"]["image"]
     own = start + hypervisor_bytes + payload_bytes(files) + board.settings["hypervisor"]["tables"]
-    own += 2 * TRACE_BYTES * len(system.shared_cores)  # a trace is aligned to its size
+    own += 2 * SCHEDULER_TRACE_BYTES * len(system.shared_cores)  # a trace is aligned to its size
     own += VCPU_BYTES * max(0, system.vcpu_count - CORES_MAX)
     own += _channel_tables(system)
     own += _dax_tables(system)

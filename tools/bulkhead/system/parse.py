@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from bulkhead.errors import UserError
+from bulkhead.layouts.kernel import CHANNEL_RING_MAX, CHANNEL_RING_MIN, THREAD_NAME_BYTES
 from bulkhead.paths import ROOT, display
-from bulkhead.system.description import QUANTUM_MAX, QUANTUM_MIN, WEIGHT_MAX
+from bulkhead.system.description import NAME_BYTES, QUANTUM_MAX, QUANTUM_MIN, WEIGHT_MAX
 from bulkhead.system.lines import Lines, find_lines
 from bulkhead.system.model import (
     QUANTUM_DEFAULT,
@@ -37,12 +38,10 @@ from bulkhead.system.model import (
 from bulkhead.system.problems import TIME_UNITS, Problem, choose, duration, refuse, show, size
 
 SYSTEMS = ROOT / "systems"
-NAME_CHARACTERS_MAX = 15  # DESCRIPTION_NAME_BYTES, the last is 0
+NAME_CHARACTERS_MAX = NAME_BYTES - 1  # the last is 0
 ARGUMENTS_CHARACTERS_MAX = 2047  # Linux on arm64: COMMAND_LINE_SIZE
-THREAD_CHARACTERS_MAX = 15  # of VCPUs too: THREAD_NAME_BYTES, the last is 0
+THREAD_CHARACTERS_MAX = THREAD_NAME_BYTES - 1  # of VCPUs too; the last is 0
 EVERY_OTHER_THREAD = "*"
-RING_BYTES_MIN = 4 << 10
-RING_BYTES_MAX = 1 << 30
 
 _FILE = "system.toml"
 _UNITS = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
@@ -365,8 +364,10 @@ def _memory(value: Any) -> int:
 
 def _ring_bytes(value: Any) -> int:
     count = _memory(value)
-    if count & (count - 1) or not RING_BYTES_MIN <= count <= RING_BYTES_MAX:
-        raise _Wrong(f"take a power of two from {size(RING_BYTES_MIN)} to {size(RING_BYTES_MAX)}")
+    if count & (count - 1) or not CHANNEL_RING_MIN <= count <= CHANNEL_RING_MAX:
+        raise _Wrong(
+            f"take a power of two from {size(CHANNEL_RING_MIN)} to {size(CHANNEL_RING_MAX)}"
+        )
     return count
 
 

@@ -1,36 +1,22 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Read the counters of the monitors from the machine's memory, without an effect on the guests.
 
-The layout is that of hypervisor/include/hypervisor/vcpu.h. The VCPUs' pages are at the end of the
-hypervisor's memory, in the order of the partitions.
+Each VCPU has a page, whose beginning is its report (hypervisor/include/hypervisor/vcpu.h). The
+pages are at the end of the hypervisor's memory, in the order of the partitions.
 """
 
 from __future__ import annotations
 
-import struct
 import tempfile
 from dataclasses import dataclass
-from enum import IntEnum
 from pathlib import Path
 
+from bulkhead.layouts.hypervisor import REPORT_MAGIC, ExitCause, ReportState, Vcpu
 from bulkhead.running.qmp import QmpClient
 from bulkhead.system.description import PAGE_BYTES
 
-CAUSES = (
-    "sgi", "distributor", "redistributor", "pci", "console", "power", "cache", "register",
-    "interrupt", "fault", "listed", "wait",
-)  # fmt: skip
-
-_MAGIC = 0x555043564B4C5542
-_REPORT = struct.Struct(f"<QIIIIQ{len(CAUSES)}Q5Q")
-
-
-class State(IntEnum):
-    """The state of a VCPU."""
-
-    OFF = 0
-    RUNNING = 1
-    STOPPED = 2
+State = ReportState  # of a VCPU
+CAUSES = tuple(cause.name.lower() for cause in ExitCause)
 
 
 @dataclass(frozen=True)
@@ -71,8 +57,19 @@ def read_reports(qmp: QmpClient, hypervisor_end: int, vcpus: int) -> list[VcpuRe
 
 def parse(page: bytes) -> VcpuReport | None:
     """Decode the page of a VCPU. Returns None if the boot has not written it."""
-    magic, core, partition, state, starts, refused, *rest = _REPORT.unpack_from(page)
-    if magic != _MAGIC:
+    report = Vcpu.from_buffer_copy(page).report
+    if report.magic != REPORT_MAGIC:
         return None
-    exits = dict(zip(CAUSES, rest, strict=False))
-    return VcpuReport(core, partition, State(state), starts, refused, exits, *rest[len(CAUSES) :])
+    return VcpuReport(
+        core=report.processor,
+        partition=report.partition,
+        state=State(report.state),
+        starts=report.starts,
+        refused=report.refused,
+        exits=dict(zip(CAUSES, report.exits, strict=True)),
+        syndrome=report.syndrome,
+        address=report.address,
+        pc=report.pc,
+        used=report.used,
+        switches=report.switches,
+    )

@@ -5,15 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from bulkhead.layouts.kernel import VCPU_ARGUMENTS_THREADS_MAX, VCPU_MAX
 from bulkhead.system import vcpu_argument
 from bulkhead.system.images import LINUXES, RTEMS, names_file
 from bulkhead.system.model import Partition, System, Vcpu
 from bulkhead.system.parse import ARGUMENTS_CHARACTERS_MAX, EVERY_OTHER_THREAD
 from bulkhead.system.problems import Problem, show
-
-# Limits of the kernel (kernel/vcpu.h, kernel/boot/vcpu_arguments.h).
-VCPUS_MAX = 32
-THREADS_MAX = 64
 
 
 def vcpu_rules(system: System) -> Iterator[Problem]:
@@ -57,15 +54,17 @@ def _command_line(partition: Partition) -> Iterator[Problem]:
 
 
 def _counts(partition: Partition) -> Iterator[Problem]:
-    for vcpu in partition.vcpus[VCPUS_MAX : VCPUS_MAX + 1]:
-        what = f"{vcpu_name(partition, vcpu)} is number {VCPUS_MAX + 1} of {len(partition.vcpus)}"
-        yield Problem(vcpu.line, what, f"a partition has at most {VCPUS_MAX}")
+    for vcpu in partition.vcpus[VCPU_MAX : VCPU_MAX + 1]:
+        what = f"{vcpu_name(partition, vcpu)} is number {VCPU_MAX + 1} of {len(partition.vcpus)}"
+        yield Problem(vcpu.line, what, f"a partition has at most {VCPU_MAX}")
     named = 0
     for vcpu in partition.vcpus:
         before, named = named, named + len(vcpu.threads)
-        if before <= THREADS_MAX < named:
+        if before <= VCPU_ARGUMENTS_THREADS_MAX < named:
             what = f"with {vcpu_name(partition, vcpu)} the partition's VCPUs have {named} threads"
-            yield Problem(vcpu.line_of("threads"), what, f"name at most {THREADS_MAX}")
+            yield Problem(
+                vcpu.line_of("threads"), what, f"name at most {VCPU_ARGUMENTS_THREADS_MAX}"
+            )
 
 
 def _names(partition: Partition) -> Iterator[Problem]:

@@ -5,11 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from bulkhead.layouts.kernel import VCPU_MAX
 from bulkhead.system.admission import Verdict, admit, excess_text
 from bulkhead.system.board import Board
 from bulkhead.system.model import Partition, System
 from bulkhead.system.problems import Problem, duration
-from bulkhead.system.vcpu_rules import VCPUS_MAX, vcpu_name
+from bulkhead.system.vcpu_rules import vcpu_name
 
 
 def time_rules(system: System, board: Board) -> Iterator[Problem]:
@@ -17,7 +18,7 @@ def time_rules(system: System, board: Board) -> Iterator[Problem]:
     for partition in system.partitions:
         wrong = list(_budgets(partition))
         yield from wrong
-        if not wrong and 0 < len(partition.vcpus) <= VCPUS_MAX:
+        if not wrong and 0 < len(partition.vcpus) <= VCPU_MAX:
             yield from _admission(partition, board)
 
 

@@ -1,44 +1,42 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Read the trace of a shared core from the hypervisor's memory, while the core writes it.
 
-The layout is that of hypervisor/scheduler/trace.h. The processors' pages are before the VCPUs'
-pages at the end of the hypervisor's memory, in the order of the cores.
+hypervisor/scheduler/trace.h describes the ring. The processors' pages are before the VCPUs' pages
+at the end of the hypervisor's memory, in the order of the cores.
 """
 
 from __future__ import annotations
 
-import struct
 from collections import Counter
 from collections.abc import Iterator
+from ctypes import sizeof
 from dataclasses import dataclass
-from enum import IntEnum
 
 from bulkhead.errors import UserError
 from bulkhead.inspecting.attach import Running
+from bulkhead.layouts.hypervisor import (
+    SCHEDULER_TRACE_BYTES,
+    TRACE_KIND_SHIFT,
+    TRACE_LEVEL_SHIFT,
+    TRACE_NONE,
+    Processor,
+    SharedCore,
+    TraceKind,
+    TraceRecord,
+    Vcpu,
+)  # fmt: skip
 from bulkhead.system.description import PAGE_BYTES
-from bulkhead.system.layout import TRACE_BYTES
 from bulkhead.system.reports import State, VcpuReport, parse
 from bulkhead.tracing.reports import Read
 
-_PROCESSOR = struct.Struct("<40xQ")  # hypervisor/entry/processor.h: shared
-_VCPU = struct.Struct("<184xI")  # hypervisor/include/hypervisor/vcpu.h: number
-_CORE = struct.Struct("<QQ32Q")  # hypervisor/scheduler/core.h: trace, vcpus
-_RECORD = struct.Struct("<QII")
-CAPACITY = TRACE_BYTES // _RECORD.size
-NONE = 32
-_TIME_BITS, _LEVEL_BITS = 56, 6
+Kind = TraceKind  # of a record
+_RECORD_BYTES = sizeof(TraceRecord)
+CAPACITY = SCHEDULER_TRACE_BYTES // _RECORD_BYTES
+_TIME_MASK = (1 << TRACE_LEVEL_SHIFT) - 1
+_LEVEL_MASK = (1 << TRACE_KIND_SHIFT - TRACE_LEVEL_SHIFT) - 1
 # Records that the core may be writing: it may make the stores of the next ones visible before the
 # number of records.
 _IN_FLIGHT = 8
-
-
-class Kind(IntEnum):
-    """enum trace_kind."""
-
-    CHOICE = 0
-    OFF = 1
-    START = 2
-    INTERRUPT = 3
 
 
 @dataclass(frozen=True)
@@ -111,7 +109,7 @@ class _Reader:
         pages, ring, written = self._state(place)
         if written == 0:
             raise UserError(f"the trace of core {self.core} has no records yet", "call again")
-        memory = self._read(ring, TRACE_BYTES, "the ring")
+        memory = self._read(ring, SCHEDULER_TRACE_BYTES, "the ring")
         after_pages, after_ring, after = self._state(place)
         if after < written or (after_pages, after_ring) != (pages, ring):
             raise UserError("the system was restarted while its trace was read", "call again")
@@ -144,17 +142,20 @@ class _Reader:
         """Return the address of the core's page."""
         pages = self.running.vcpus + self.running.cores - self.core
         processor = self.running.hypervisor_end - pages * PAGE_BYTES
-        (place,) = _PROCESSOR.unpack(self._read(processor, _PROCESSOR.size, "the processor"))
+        page = self._read(processor, sizeof(Processor), "the processor")
+        place = Processor.from_buffer_copy(page).shared
         if place == 0:
             raise UserError(f"core {self.core} has not started yet", "call again")
         return int(place)
 
     def _state(self, place: int) -> tuple[list[int], int, int]:
         """Return the addresses of the VCPUs by level, that of the ring, the number of records."""
-        ring, written, *pages = _CORE.unpack(self._read(place, _CORE.size, "the core's page"))
-        if written % _RECORD.size:
+        page = self._read(place, sizeof(SharedCore), "the core's page")
+        core = SharedCore.from_buffer_copy(page)
+        written = core.trace.written
+        if written % _RECORD_BYTES:
             raise DamagedTrace(self.core, f"{written} bytes of records")
-        return pages, ring, written // _RECORD.size
+        return list(core.vcpus), core.trace.ring, written // _RECORD_BYTES
 
     def _members(self, pages: list[int]) -> Iterator[tuple[int, Member]]:
         core = str(self.core)
@@ -182,8 +183,7 @@ class _Reader:
         report = parse(memory)
         if report is None or report.partition >= len(self.running.guests):
             raise DamagedTrace(self.core, f"there is no VCPU at {page:#x}")
-        (number,) = _VCPU.unpack_from(memory)
-        return report, int(number)
+        return report, int(Vcpu.from_buffer_copy(memory).number)
 
     def _records(
         self, memory: bytes, first: int, end: int, members: dict[int, Member]
@@ -192,29 +192,27 @@ class _Reader:
         found: list[Record] = []
         before = 0
         for number in range(first, end):
-            place = number % CAPACITY * _RECORD.size
-            event, runnable, second = _RECORD.unpack_from(memory, place)
-            time = event & ((1 << _TIME_BITS) - 1)
+            place = number % CAPACITY * _RECORD_BYTES
+            record = TraceRecord.from_buffer_copy(memory, place)
+            time = record.event & _TIME_MASK
             if time <= before:
                 if number + _IN_FLIGHT >= end:
                     break
                 raise DamagedTrace(self.core, f"record {number} is earlier than the one before")
             before = time - 1  # two records may have the same time
-            found.append(self._record(number, event, (runnable, second), members))
+            found.append(self._record(number, record, members))
         return found
 
-    def _record(
-        self, number: int, event: int, sets: tuple[int, int], members: dict[int, Member]
-    ) -> Record:
-        level = event >> _TIME_BITS & ((1 << _LEVEL_BITS) - 1)
-        kind = event >> _TIME_BITS + _LEVEL_BITS
-        runnable, second = sets
+    def _record(self, number: int, record: TraceRecord, members: dict[int, Member]) -> Record:
+        level = record.event >> TRACE_LEVEL_SHIFT & _LEVEL_MASK
+        kind = record.event >> TRACE_KIND_SHIFT
         known = sum(1 << each for each in members)
-        is_idle = level == NONE and kind == Kind.CHOICE
+        is_idle = level == TRACE_NONE and kind == Kind.CHOICE
         if kind not in list(Kind) or (level not in members and not is_idle):
             raise DamagedTrace(self.core, f"record {number} is of kind {kind}, of level {level}")
-        if (runnable | second) & ~known:
+        if (record.runnable | record.second) & ~known:
             raise DamagedTrace(self.core, f"record {number} has VCPUs that the core has not")
-        time = event & ((1 << _TIME_BITS) - 1)
-        time_ns = time * 1_000_000_000 // self.running.counter_hz
-        return Record(time_ns, Kind(kind), None if is_idle else level, runnable, second)
+        time_ns = (record.event & _TIME_MASK) * 1_000_000_000 // self.running.counter_hz
+        return Record(
+            time_ns, Kind(kind), None if is_idle else level, record.runnable, record.second
+        )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Find the reports of a guest's kernel in its memory. The layout is that of kernel/report.h.
+"""Find the reports of a guest's kernel in its memory. kernel/report.h describes them.
 
 The guest is not trusted: every address and size is checked before use.
 """
@@ -9,30 +9,25 @@ from __future__ import annotations
 import struct
 import tempfile
 from collections.abc import Callable
+from ctypes import sizeof
 from dataclasses import dataclass
-from enum import IntEnum
 from pathlib import Path
 
 from bulkhead.errors import UserError
 from bulkhead.inspecting.attach import GuestMemory
+from bulkhead.layouts import beginning, kernel
+from bulkhead.layouts.kernel import REPORT_MAGIC, ReportDirectory, ReportKind
 from bulkhead.running.qmp import QmpClient, QmpError
 
 Read = Callable[[int, int], bytes]  # reads bytes at a physical address
 
-_MAGIC = b"BULKRPT1"
+Kind = ReportKind
+
 _IMAGE_HEADER_BYTES = 64
-_LOCATOR = struct.Struct("<8sq")
-_DIRECTORY = struct.Struct("<8sII")
-_REPORT = struct.Struct("<IIQQ")
+_LOCATOR = struct.Struct("<Qq")  # kernel/report/locator.S
+_DIRECTORY_BYTES = ReportDirectory.reports.offset
 _REPORTS_MAX = 64  # more than any kernel has
 _REPORT_BYTES_MAX = 128 << 20
-
-
-class Kind(IntEnum):
-    """The kinds of reports."""
-
-    TRACE = 1
-    VCPUS = 2
 
 
 @dataclass(frozen=True)
@@ -111,16 +106,18 @@ def list_reports(guest: Guest) -> list[Report] | None:
         magic, distance = _LOCATOR.unpack(guest.read(locator, _LOCATOR.size, "the locator"))
     except DamagedReport:
         return None  # the image is larger than the memory, or begins somewhere else
-    if magic != _MAGIC:
+    if magic != REPORT_MAGIC:
         return None
     address = locator + distance
-    magic, count, size = _DIRECTORY.unpack(guest.read(address, _DIRECTORY.size, "the directory"))
-    if magic != _MAGIC:
+    directory = beginning(ReportDirectory, guest.read(address, _DIRECTORY_BYTES, "the directory"))
+    if directory.magic != REPORT_MAGIC:
         raise DamagedReport(guest, f"there is no directory at {address:#x}")
-    if count > _REPORTS_MAX or size < _REPORT.size or size > 4096:
+    count, size = directory.count, directory.report_bytes
+    if count > _REPORTS_MAX or size < sizeof(kernel.Report) or size > 4096:
         raise DamagedReport(guest, f"the directory has {count} reports of {size} bytes")
-    data = guest.read(address + _DIRECTORY.size, count * size, "the list of reports")
-    found = [Report(*_REPORT.unpack_from(data, size * number)) for number in range(count)]
+    data = guest.read(address + _DIRECTORY_BYTES, count * size, "the list of reports")
+    listed = (kernel.Report.from_buffer_copy(data, size * number) for number in range(count))
+    found = [Report(each.kind, each.version, each.address, each.bytes) for each in listed]
     for report in found:
         _check(guest, report)
     return found

@@ -1,95 +1,51 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Read the ring of events. The layout is that of kernel/trace.h.
+"""Read the ring of events of a kernel (kernel/trace.h).
 
 The guest writes while the ring is read, and it is not trusted.
 """
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Iterator
+from ctypes import sizeof
 from dataclasses import dataclass
 from enum import IntEnum
 
 from bulkhead.errors import UserError
+from bulkhead.layouts import beginning, kernel
+from bulkhead.layouts.kernel import (
+    TRACE_CONNECTION_ERROR_SHIFT,
+    TRACE_CONNECTION_GENERATION_SHIFT,
+    TRACE_EVENTS_MAX,
+    TRACE_EVENTS_MIN,
+    TRACE_KIND_SHIFT,
+    TRACE_OBJECT_MASK,
+    TRACE_VERSION,
+    TRACE_WAIT_KIND_SHIFT,
+    ChannelErrorKind,
+    ChannelState,
+    TraceEvent,
+    TraceKind,
+    TraceNameState,
+    TraceThread,
+    TraceVcpu,
+    WaitKind,
+)  # fmt: skip
 from bulkhead.tracing.reports import DamagedReport, Guest, Kind, find_report, name_text
 
-VERSION = 1
-_HEADER = struct.Struct("<QQQIIII24x")
-_THREAD = struct.Struct("<IIII16s")
-_VCPU = struct.Struct("<IIQQ16s")
-_EVENT = struct.Struct("<QII")
-_CAPACITY_MIN, _CAPACITY_MAX = 64, 1 << 22
+Event = TraceKind
+Wait = WaitKind  # argument of Event.BLOCK
+Connection = ChannelState  # in the argument of Event.CHANNEL_CONNECTION
+Violation = ChannelErrorKind  # likewise
+
+_HEADER_BYTES = kernel.Trace.threads.offset
 _NAMES_MAX = 4096
 _FREQUENCY_MAX = 18_400_000_000  # as the kernel's
-_KIND_SHIFT = 56
-_TICKS_MASK = (1 << _KIND_SHIFT) - 1
-_FREE = 0
-_WAIT_KIND_SHIFT, _OBJECT_MASK = 28, 0x0FFF_FFFF
-_CONNECTION_ERROR_SHIFT, _CONNECTION_GENERATION_SHIFT, _CONNECTION_MASK = 4, 8, 15
+_TICKS_MASK = (1 << TRACE_KIND_SHIFT) - 1
+_CONNECTION_MASK = (1 << TRACE_CONNECTION_ERROR_SHIFT) - 1
 # Events that the guest may be writing: a processor may make the stores of the next ones visible
 # before the number of events.
 _EVENTS_IN_FLIGHT = 8
-
-
-class Event(IntEnum):
-    """enum trace_kind."""
-
-    SWITCH = 1
-    PREEMPT = 2
-    READY = 3
-    BLOCK = 4
-    CREATE = 5
-    END = 6
-    BIND = 7
-    DEADLINE_MISS = 8
-    INTERRUPT_ENTRY = 9
-    INTERRUPT_EXIT = 10
-    VCPU_CREATE = 11
-    VCPU_DESTROY = 12
-    VCPU_EXHAUSTED = 13
-    VCPU_REPLENISHED = 14
-    VCPU_RUNNABLE = 15
-    VCPU_BLOCKED = 16
-    CHANNEL_NOTIFY = 17
-    CHANNEL_DOORBELL = 18
-    CHANNEL_STATE = 19
-    CHANNEL_CONNECTION = 20
-    CHANNEL_SLEEP = 21
-
-
-class Wait(IntEnum):
-    """enum wait_kind."""
-
-    SLEEP = 0
-    MUTEX = 1
-    SEMAPHORE = 2
-    EVENT_FLAGS = 3
-    SEND = 4
-    RECEIVE = 5
-    JOIN = 6
-    CONDITION = 7
-
-
-class Connection(IntEnum):
-    """enum channel_state."""
-
-    CONNECTING = 0
-    CONNECTED = 1
-    ENDING = 2
-    ENDED = 3
-    FAILED = 4
-
-
-class Violation(IntEnum):
-    """enum channel_error_kind."""
-
-    FORMAT = 1
-    RING_BYTES = 2
-    PRODUCED = 3
-    CONSUMED = 4
-    LENGTH = 5
-    START = 6
 
 
 @dataclass(frozen=True)
@@ -106,13 +62,13 @@ class ConnectionChange:
     @property
     def violation(self) -> str | None:
         """The word of the format that the peer violated, if the state is "failed"."""
-        number = self.argument >> _CONNECTION_ERROR_SHIFT & _CONNECTION_MASK
+        number = self.argument >> TRACE_CONNECTION_ERROR_SHIFT & _CONNECTION_MASK
         return None if number == 0 else _name(Violation, number, "violation")
 
     @property
     def generation(self) -> int:
         """The generation of this end's life; its low 24 bits."""
-        return self.argument >> _CONNECTION_GENERATION_SHIFT
+        return self.argument >> TRACE_CONNECTION_GENERATION_SHIFT
 
 
 def _name(kinds: type[IntEnum], number: int, title: str) -> str:
@@ -155,12 +111,12 @@ class TracedEvent:
     @property
     def wait(self) -> str:
         """The kind of object that a thread blocks on."""
-        return _name(Wait, self.argument >> _WAIT_KIND_SHIFT, "object of kind")
+        return _name(Wait, self.argument >> TRACE_WAIT_KIND_SHIFT, "object of kind")
 
     @property
     def object(self) -> int:
         """A number that tells the objects of waits apart."""
-        return self.argument & _OBJECT_MASK
+        return self.argument & TRACE_OBJECT_MASK
 
 
 @dataclass(frozen=True)
@@ -207,11 +163,11 @@ class _Header:
 
     @property
     def names_bytes(self) -> int:
-        return self.threads * _THREAD.size + self.vcpus * _VCPU.size
+        return self.threads * sizeof(TraceThread) + self.vcpus * sizeof(TraceVcpu)
 
     @property
     def bytes(self) -> int:
-        return _HEADER.size + self.names_bytes + self.capacity * _EVENT.size
+        return _HEADER_BYTES + self.names_bytes + self.capacity * sizeof(TraceEvent)
 
     def nanoseconds(self, ticks: int) -> int:
         return ticks * 1_000_000_000 // self.frequency
@@ -222,15 +178,15 @@ def read_trace(guest: Guest) -> Trace | None:
     report = find_report(guest, Kind.TRACE)
     if report is None:
         return None
-    if report.version != VERSION:
+    if report.version != TRACE_VERSION:
         raise UserError(
-            f"the trace of {guest.title} has the layout {report.version}, not {VERSION}",
+            f"the trace of {guest.title} has the layout {report.version}, not {TRACE_VERSION}",
             "use the command that its image was built with",
         )
     header = _read_header(guest, report.address, report.bytes)
-    size = header.capacity * _EVENT.size
+    size = header.capacity * sizeof(TraceEvent)
     ring = guest.read(report.address + header.bytes - size, size, "the ring")
-    names = guest.read(report.address + _HEADER.size, header.names_bytes, "the table of names")
+    names = guest.read(report.address + _HEADER_BYTES, header.names_bytes, "the table of names")
     after = _read_header(guest, report.address, report.bytes)
     if after.written < header.written or after.capacity != header.capacity:
         raise UserError(f"{guest.title} was restarted while its trace was read", "call again")
@@ -253,13 +209,22 @@ def read_trace(guest: Guest) -> Trace | None:
 
 
 def _read_header(guest: Guest, address: int, size: int) -> _Header:
-    if size < _HEADER.size:
+    if size < _HEADER_BYTES:
         raise DamagedReport(guest, f"a trace of {size} bytes")
-    header = _Header(*_HEADER.unpack(guest.read(address, _HEADER.size, "the trace")))
+    read = beginning(kernel.Trace, guest.read(address, _HEADER_BYTES, "the trace"))
+    header = _Header(
+        frequency=read.frequency,
+        start=read.start_ticks,
+        written=read.written,
+        capacity=read.capacity,
+        event_bytes=read.event_bytes,
+        threads=read.thread_count,
+        vcpus=read.vcpu_count,
+    )
     power = header.capacity & (header.capacity - 1) == 0
-    if not power or not _CAPACITY_MIN <= header.capacity <= _CAPACITY_MAX:
+    if not power or not TRACE_EVENTS_MIN <= header.capacity <= TRACE_EVENTS_MAX:
         raise DamagedReport(guest, f"a ring of {header.capacity} events")
-    if header.event_bytes != _EVENT.size or max(header.threads, header.vcpus) > _NAMES_MAX:
+    if header.event_bytes != sizeof(TraceEvent) or max(header.threads, header.vcpus) > _NAMES_MAX:
         raise DamagedReport(
             guest,
             f"events of {header.event_bytes} bytes, {header.threads} threads, {header.vcpus} VCPUs",
@@ -275,13 +240,15 @@ def _events(guest: Guest, header: _Header, ring: bytes, first: int) -> Iterator[
     """Yield the events from number `first` on, in order."""
     before = 0
     for number in range(first, header.written):
-        word, subject, argument = _EVENT.unpack_from(ring, number % header.capacity * _EVENT.size)
-        ticks = word & _TICKS_MASK
+        place = number % header.capacity * sizeof(TraceEvent)
+        event = TraceEvent.from_buffer_copy(ring, place)
+        ticks = event.kind_and_ticks & _TICKS_MASK
         if ticks < before or ticks < header.start:
             raise DamagedReport(guest, f"event {number} is earlier than the one before")
         before = ticks
         time = header.nanoseconds(ticks - header.start)
-        yield TracedEvent(time, _kind(word >> _KIND_SHIFT), subject, argument)
+        kind = _kind(event.kind_and_ticks >> TRACE_KIND_SHIFT)
+        yield TracedEvent(time, kind, event.subject, event.argument)
 
 
 def _kind(number: int) -> int:
@@ -294,17 +261,24 @@ def _kind(number: int) -> int:
 def _threads(header: _Header, names: bytes) -> Iterator[ThreadName]:
     """Yield the named threads, the live ones last."""
     found = []
-    for place in range(header.threads):
-        state, number, vcpu, priority, name = _THREAD.unpack_from(names, place * _THREAD.size)
-        if state != _FREE:
-            found.append(ThreadName(number, name_text(name), vcpu, priority, state != 1))
+    for thread in (TraceThread * header.threads).from_buffer_copy(names):
+        if thread.state != TraceNameState.FREE:
+            has_ended = thread.state != TraceNameState.LIVE
+            name = name_text(thread.name)
+            found.append(ThreadName(thread.number, name, thread.vcpu, thread.priority, has_ended))
     yield from sorted(found, key=lambda each: (not each.ended, each.number))
 
 
 def _vcpus(header: _Header, names: bytes) -> Iterator[Vcpu]:
-    at = header.threads * _THREAD.size
-    for place in range(header.vcpus):
-        state, policy, budget, period, name = _VCPU.unpack_from(names, at + place * _VCPU.size)
-        if state != _FREE:
-            spans = (header.nanoseconds(budget), header.nanoseconds(period))
-            yield Vcpu(place + 1, name_text(name), policy, *spans, state != 1)
+    after_threads = header.threads * sizeof(TraceThread)
+    vcpus = (TraceVcpu * header.vcpus).from_buffer_copy(names, after_threads)
+    for identity, vcpu in enumerate(vcpus, 1):
+        if vcpu.state != TraceNameState.FREE:
+            yield Vcpu(
+                id=identity,
+                name=name_text(vcpu.name),
+                policy=vcpu.policy,
+                budget_ns=header.nanoseconds(vcpu.budget_ticks),
+                period_ns=header.nanoseconds(vcpu.period_ticks),
+                destroyed=vcpu.state != TraceNameState.LIVE,
+            )

@@ -1,27 +1,33 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Read the VCPUs of a guest and their counters. The layout is that of kernel/vcpu_report.h.
+"""Read the VCPUs of a guest and their counters (kernel/vcpu_report.h).
 
 The guest counts while the table is read, and it is not trusted.
 """
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Iterator
+from ctypes import sizeof
 from dataclasses import dataclass
 
 from bulkhead.errors import UserError
+from bulkhead.layouts import beginning
+from bulkhead.layouts.kernel import (
+    SCHEDULE_PERIOD_MAX,
+    VCPU_REPORT_VERSION,
+    VcpuRecord,
+    VcpuRecordKind,
+    VcpuReport,
+)  # fmt: skip
 from bulkhead.tracing.reports import DamagedReport, Guest, Kind, find_report, name_text
 
-VERSION = 1
-_HEADER = struct.Struct("<QQII")
-_RECORD = struct.Struct("<II16s8Q")
-_STABLE_BYTES = 48  # of a record, which the kernel writes with an odd sequence
+_HEADER_BYTES = VcpuReport.records.offset
+_RECORD_BYTES = sizeof(VcpuRecord)
+# Bytes of a record that the kernel writes with an odd sequence. Counters follow.
+_STABLE_BYTES = VcpuRecord.received.offset
 _RECORDS_MAX = 256  # more than any kernel has
 _FREQUENCY_MAX = 18_400_000_000  # as the kernel's
-_PERIOD_TICKS_MAX = 1 << 40  # as the kernel's
-_POLICIES = {1: "main", 2: "io"}
-_FREE = 0
+_POLICIES = {VcpuRecordKind.MAIN: "main", VcpuRecordKind.IO: "io"}
 _TRIES = 10
 
 
@@ -119,12 +125,13 @@ def read_vcpus(guest: Guest) -> list[VcpuCounters]:
     report = find_report(guest, Kind.VCPUS)
     if report is None:
         return []
-    if report.version != VERSION:
+    if report.version != VCPU_REPORT_VERSION:
         raise UserError(
-            f"the VCPUs of {guest.title} have the layout {report.version}, not {VERSION}",
+            f"the VCPUs of {guest.title} have the layout {report.version}, "
+            f"not {VCPU_REPORT_VERSION}",
             "use the command that its image was built with",
         )
-    if report.bytes > _HEADER.size + _RECORDS_MAX * _RECORD.size:
+    if report.bytes > _HEADER_BYTES + _RECORDS_MAX * _RECORD_BYTES:
         raise DamagedReport(guest, f"a table of VCPUs of {report.bytes} bytes")
     before = _copy(guest, report.address, report.bytes)
     for _ in range(_TRIES):
@@ -136,18 +143,20 @@ def read_vcpus(guest: Guest) -> list[VcpuCounters]:
 
 
 def _copy(guest: Guest, address: int, size: int) -> _Copy:
-    if size < _HEADER.size:
+    if size < _HEADER_BYTES:
         raise DamagedReport(guest, f"a table of VCPUs of {size} bytes")
     data = guest.read(address, size, "the table of VCPUs")
-    frequency, until, count, record_bytes = _HEADER.unpack_from(data)
-    if record_bytes != _RECORD.size or _HEADER.size + count * record_bytes != size:
+    table = beginning(VcpuReport, data[:_HEADER_BYTES])
+    count, record_bytes = table.record_count, table.record_bytes
+    if record_bytes != _RECORD_BYTES or _HEADER_BYTES + count * record_bytes != size:
         raise DamagedReport(
             guest, f"{count} records of {record_bytes} bytes in a table of VCPUs of {size} bytes"
         )
-    if not 0 < frequency <= _FREQUENCY_MAX:
-        raise DamagedReport(guest, f"a counter of {frequency} Hz")
-    places = range(_HEADER.size, size, _RECORD.size)
-    return _Copy(frequency, until, [data[at : at + _RECORD.size] for at in places])
+    if not 0 < table.frequency <= _FREQUENCY_MAX:
+        raise DamagedReport(guest, f"a counter of {table.frequency} Hz")
+    places = range(_HEADER_BYTES, size, _RECORD_BYTES)
+    records = [data[at : at + _RECORD_BYTES] for at in places]
+    return _Copy(table.frequency, table.accounted_until, records)
 
 
 def _agree(first: _Copy, second: _Copy) -> bool:
@@ -161,19 +170,24 @@ def _agree(first: _Copy, second: _Copy) -> bool:
 
 
 def _growing(record: bytes) -> tuple[int, ...]:
-    return tuple(_RECORD.unpack(record)[6:])
+    counters = VcpuRecord.from_buffer_copy(record)
+    return (
+        counters.received, counters.background, counters.response_max, counters.exhaustions,
+        counters.deadline_misses,
+    )  # fmt: skip
 
 
 def _decode(guest: Guest, copy: _Copy) -> Iterator[VcpuCounters]:
-    for place, record in enumerate(copy.records, 1):
-        sequence, kind, name, budget, period, since, *counters = _RECORD.unpack(record)
-        if kind == _FREE:
+    for place, data in enumerate(copy.records, 1):
+        record = VcpuRecord.from_buffer_copy(data)
+        kind, budget, period = record.kind, record.budget, record.period
+        if kind == VcpuRecordKind.FREE:
             continue
-        if kind not in _POLICIES or not 0 < budget <= period <= _PERIOD_TICKS_MAX:
+        if kind not in _POLICIES or not 0 < budget <= period <= SCHEDULE_PERIOD_MAX:
             raise DamagedReport(
                 guest, f"VCPU {place} is of kind {kind}, with {budget} of {period} ticks"
             )
-        received, background, response, exhaustions, misses = counters
+        received, background, response, exhaustions, misses = _growing(data)
         if max(response, exhaustions) > copy.accounted_until + copy.frequency:
             raise DamagedReport(
                 guest,
@@ -181,15 +195,15 @@ def _decode(guest: Guest, copy: _Copy) -> Iterator[VcpuCounters]:
                 f" until {copy.accounted_until}",
             )
         # The latest charge may be in the counters, and not yet in the time.
-        age = max(0, copy.accounted_until - since)
+        age = max(0, copy.accounted_until - record.since)
         if received + background > age + budget + copy.frequency:
             raise DamagedReport(
                 guest, f"VCPU {place} executed {received} + {background} ticks in {age}"
             )
         yield VcpuCounters(
             id=place,
-            sequence=sequence,
-            name=name_text(name),
+            sequence=record.sequence,
+            name=name_text(record.name),
             policy=_POLICIES[kind],
             budget_ns=copy.nanoseconds(budget),
             period_ns=max(1, copy.nanoseconds(period)),

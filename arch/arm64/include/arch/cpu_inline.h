@@ -12,8 +12,8 @@
 struct floating_point_registers;
 
 /*
- * A thread's registers while it does not run. exception/vectors.S and context/context.S know the
- * layout through context/context_layout.h.
+ * A thread's registers while it does not run. exception/vectors.S and context/context.S get the
+ * offsets from layouts.c.
  */
 struct arch_context {
     uint64_t x[31];

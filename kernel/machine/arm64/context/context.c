@@ -4,31 +4,14 @@
  */
 #include "context/context.h"
 
-#include "context/context_layout.h"
+#include "context/floating_point_registers.h"
+#include "context/register_values.h"
 #include "kernel/memory.h"
 #include "kernel/panic.h"
 #include "kernel/thread.h"
 #include <arch/cpu.h>
 #include <arch/mmu.h>
 #include <string.h>
-
-struct floating_point_registers {
-    uint64_t q[32][2];
-    uint32_t status;  /* FPSR */
-    uint32_t control; /* FPCR */
-    uint64_t padding; /* the stack stays aligned to 16 */
-};
-
-_Static_assert(offsetof(struct arch_context, x) == CONTEXT_X, "layout");
-_Static_assert(offsetof(struct arch_context, stack_pointer) == CONTEXT_STACK_POINTER, "layout");
-_Static_assert(offsetof(struct arch_context, program_counter) == CONTEXT_PROGRAM_COUNTER, "layout");
-_Static_assert(offsetof(struct arch_context, processor_state) == CONTEXT_PROCESSOR_STATE, "layout");
-_Static_assert(offsetof(struct arch_context, complete) == CONTEXT_COMPLETE, "layout");
-_Static_assert(offsetof(struct arch_context, floating_point) == CONTEXT_FLOATING_POINT, "layout");
-_Static_assert(offsetof(struct arch_context, area) == CONTEXT_AREA, "layout");
-_Static_assert(offsetof(struct floating_point_registers, status) == FLOATING_POINT_STATUS,
-               "layout");
-_Static_assert(sizeof(struct floating_point_registers) % 16 == 0, "stack alignment");
 
 /* PSTATE.D: no debug exceptions. */
 #define PROCESSOR_STATE_DEBUG_MASKED (UINT64_C(1) << 9)

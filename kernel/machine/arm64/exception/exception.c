@@ -3,23 +3,11 @@
  * Handlers of the vectors: interrupts, and the report of a fatal exception.
  */
 #include "exception/describe.h"
-#include "exception/frame_layout.h"
 #include "kernel/interrupt.h"
 #include "kernel/print.h"
 #include "panic/backtrace.h"
 #include "panic/panic_private.h"
 #include "sched/interrupt_hooks.h"
-#include <stddef.h>
-
-_Static_assert(offsetof(struct exception_frame, x) == FRAME_X, "layout");
-_Static_assert(offsetof(struct exception_frame, stack_pointer) == FRAME_STACK_POINTER, "layout");
-_Static_assert(offsetof(struct exception_frame, program_counter) == FRAME_PROGRAM_COUNTER,
-               "layout");
-_Static_assert(offsetof(struct exception_frame, processor_state) == FRAME_PROCESSOR_STATE,
-               "layout");
-_Static_assert(offsetof(struct exception_frame, syndrome) == FRAME_SYNDROME, "layout");
-_Static_assert(offsetof(struct exception_frame, address) == FRAME_ADDRESS, "layout");
-_Static_assert(offsetof(struct exception_frame, vector) == FRAME_VECTOR, "layout");
 
 #define FRAME_POINTER 29u
 #define LINK_REGISTER 30u

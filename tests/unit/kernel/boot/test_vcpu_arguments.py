@@ -4,21 +4,18 @@
 from __future__ import annotations
 
 import random
-import re
 import string
 import subprocess
 from collections.abc import Sequence
 
 from bulkhead.building.build import Variant
-from bulkhead.paths import ROOT
+from bulkhead.layouts.kernel import VCPU_ARGUMENTS_TEXT_BYTES
 from bulkhead.system.model import Console, Dma, Partition, Vcpu, VcpuPolicy
 from bulkhead.system.parse import ARGUMENTS_CHARACTERS_MAX
 from bulkhead.system.problems import TIME_UNITS
 from bulkhead.system.vcpu_argument import command_line
-from bulkhead.system.vcpu_rules import THREADS_MAX, VCPUS_MAX
 
 FILTER = Variant("host").folder / "tests/unit/kernel/boot/vcpu_arguments_filter"
-HEADERS = ("kernel/boot/vcpu_arguments.h", "kernel/include/kernel/vcpu.h")
 CHARACTERS = f"{string.ascii_letters}{string.digits}-_."
 
 
@@ -77,9 +74,5 @@ def test_error_is_a_line_with_the_position() -> None:
     ]
 
 
-def test_limits_are_the_kernel_s() -> None:
-    text = "".join((ROOT / header).read_text() for header in HEADERS)
-    found = dict(re.findall(r"#define VCPU_(\w+) +(\d+)u", text))
-    assert int(found["MAX"]) == VCPUS_MAX
-    assert int(found["ARGUMENTS_THREADS_MAX"]) == THREADS_MAX
-    assert int(found["ARGUMENTS_TEXT_BYTES"]) - 2 >= ARGUMENTS_CHARACTERS_MAX - len("vcpus=")
+def test_the_longest_argument_fits_the_kernel_s_room() -> None:
+    assert ARGUMENTS_CHARACTERS_MAX - len("vcpus=") <= VCPU_ARGUMENTS_TEXT_BYTES - 2

@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Types of the hypervisor that its assembly and the tools use (tools/layouts/layout.h).
+ */
+#include "layout.h"
+
+#include "description/limits.h"
+#include "entry/frame.h"
+#include "entry/processor.h"
+#include "hypervisor/description.h"
+#include "hypervisor/partition.h"
+#include "hypervisor/vcpu.h"
+#include "manager/order.h"
+#include "scheduler/core.h"
+#include "scheduler/scheduler.h"
+#include "scheduler/trace.h"
+#include "world_switch/vectors.h"
+#include <stdint.h>
+
+void layouts_assembly(void);
+void layouts_limits(void);
+void layouts_description(void);
+void layouts_state(void);
+
+void layouts_assembly(void)
+{
+    LAYOUT_ASSEMBLY(FRAME_BYTES, sizeof(struct registers));
+    LAYOUT_ASSEMBLY(FRAME_X30, offsetof(struct registers, x[30])); /* pc follows */
+    LAYOUT_ASSEMBLY(FRAME_STATE, offsetof(struct registers, state));
+    LAYOUT_ASSEMBLY(PROCESSOR_SERVICES, offsetof(struct processor, services));
+    LAYOUT_ASSEMBLY(PROCESSOR_STACK, offsetof(struct processor, stack));
+    LAYOUT_ASSEMBLY(PROCESSOR_RESIDENT, offsetof(struct processor, resident));
+    LAYOUT_ASSEMBLY(VECTORS_CONTROL, offsetof(struct vector_registers, control));
+}
+
+void layouts_limits(void)
+{
+    LAYOUT_CONSTANT(DESCRIPTION_MAGIC);
+    LAYOUT_CONSTANT(DESCRIPTION_VERSION);
+    LAYOUT_CONSTANT(DESCRIPTION_CORES_MAX);
+    LAYOUT_CONSTANT(DESCRIPTION_PARTITIONS_MAX);
+    LAYOUT_CONSTANT(DESCRIPTION_VCPUS_MAX);
+    LAYOUT_CONSTANT(DESCRIPTION_CORE_VCPUS_MAX);
+    LAYOUT_CONSTANT(DESCRIPTION_NAME_BYTES);
+    LAYOUT_CONSTANT(DESCRIPTION_MEMORIES_MAX);
+    LAYOUT_CONSTANT(DESCRIPTION_DEVICES_MAX);
+    LAYOUT_CONSTANT(DESCRIPTION_IMAGES_MAX);
+    LAYOUT_CONSTANT(DESCRIPTION_FUNCTIONS_MAX);
+    LAYOUT_CONSTANT(DESCRIPTION_CHANNELS_MAX);
+    LAYOUT_CONSTANT(DESCRIPTION_SPI_WORDS);
+    LAYOUT_CONSTANT(DESCRIPTION_HOST_ECAM_BYTES);
+    LAYOUT_CONSTANT(DESCRIPTION_HOST_WINDOW_BYTES);
+    LAYOUT_CONSTANT(DESCRIPTION_PAGE_BYTES);
+    LAYOUT_CONSTANT(DESCRIPTION_GUEST_BITS);
+    LAYOUT_CONSTANT(DESCRIPTION_NO_PARTITION);
+    LAYOUT_CONSTANT(DESCRIPTION_QUANTUM_MIN);
+    LAYOUT_CONSTANT(DESCRIPTION_QUANTUM_MAX);
+    LAYOUT_CONSTANT(DESCRIPTION_PERIOD_MIN);
+    LAYOUT_CONSTANT(DESCRIPTION_PERIOD_MAX);
+    LAYOUT_CONSTANT(DESCRIPTION_WEIGHT_MAX);
+    LAYOUT_CONSTANT(PCI_LIMIT);
+    LAYOUT_CONSTANT(DEVICE_REDISTRIBUTOR_BYTES);
+    LAYOUT_CONSTANT(SPI_FIRST);
+    LAYOUT_CONSTANT(SPI_LIMIT);
+    LAYOUT_CONSTANT(REPORT_MAGIC);
+    LAYOUT_CONSTANT(PROFILE_PARTS);
+    LAYOUT_CONSTANT(PROFILE_PARTS_A_SECOND);
+    LAYOUT_CONSTANT(SCHEDULER_TRACE_BYTES);
+    LAYOUT_CONSTANT(TRACE_NONE);
+    LAYOUT_CONSTANT(TRACE_LEVEL_SHIFT);
+    LAYOUT_CONSTANT(TRACE_KIND_SHIFT);
+}
+
+/* tools/bulkhead/system/description.py writes it. */
+void layouts_description(void)
+{
+    LAYOUT_ENUMERATOR(description_dma, DESCRIPTION_DMA_, NONE);
+    LAYOUT_ENUMERATOR(description_dma, DESCRIPTION_DMA_, SMMU);
+    LAYOUT_ENUMERATOR(description_dma, DESCRIPTION_DMA_, TRUSTED);
+    LAYOUT_ENUMERATOR(description_restart, DESCRIPTION_RESTART_, AFTER_RESET);
+    LAYOUT_ENUMERATOR(description_restart, DESCRIPTION_RESTART_, WITHOUT_RESET);
+    LAYOUT_ENUMERATOR(description_restart, DESCRIPTION_RESTART_, NEVER);
+    LAYOUT_ENUMERATOR(description_unmapped, DESCRIPTION_UNMAPPED_, STOP);
+    LAYOUT_ENUMERATOR(description_unmapped, DESCRIPTION_UNMAPPED_, ABORT);
+    LAYOUT_ENUMERATOR(description_maintenance, DESCRIPTION_MAINTENANCE_, BROADCAST);
+    LAYOUT_ENUMERATOR(description_maintenance, DESCRIPTION_MAINTENANCE_, LOCAL);
+    LAYOUT_ENUMERATOR(description_interrupt_mode, DESCRIPTION_INTERRUPT_MODE_, DIRECT);
+    LAYOUT_ENUMERATOR(description_interrupt_mode, DESCRIPTION_INTERRUPT_MODE_, LISTED);
+    LAYOUT_ENUMERATOR(description_channel_function, DESCRIPTION_CHANNEL_FUNCTION_, NONE);
+    LAYOUT_ENUMERATOR(description_channel_function, DESCRIPTION_CHANNEL_FUNCTION_, WHOLE);
+    LAYOUT_ENUMERATOR(description_channel_function, DESCRIPTION_CHANNEL_FUNCTION_, CONTROL);
+    LAYOUT_WHOLE_STRUCT(description_core);
+    LAYOUT_NUMBER(description_core, affinity);
+    LAYOUT_NUMBER(description_core, redistributor);
+    LAYOUT_NUMBER(description_core, quantum);
+    LAYOUT_WHOLE_STRUCT(description_vcpu);
+    LAYOUT_NUMBER(description_vcpu, core);
+    LAYOUT_NUMBER(description_vcpu, shared);
+    LAYOUT_NUMBER(description_vcpu, budget);
+    LAYOUT_NUMBER(description_vcpu, period);
+    LAYOUT_NUMBER(description_vcpu, weight);
+    LAYOUT_NUMBER(description_vcpu, io);
+    LAYOUT_WHOLE_STRUCT(description_memory);
+    LAYOUT_NUMBER(description_memory, guest);
+    LAYOUT_NUMBER(description_memory, physical);
+    LAYOUT_NUMBER(description_memory, bytes);
+    LAYOUT_WHOLE_STRUCT(description_device);
+    LAYOUT_NUMBER(description_device, address);
+    LAYOUT_NUMBER(description_device, bytes);
+    LAYOUT_WHOLE_STRUCT(description_image);
+    LAYOUT_NUMBER(description_image, offset);
+    LAYOUT_NUMBER(description_image, guest);
+    LAYOUT_NUMBER(description_image, bytes);
+    LAYOUT_WHOLE_STRUCT(description_function);
+    LAYOUT_NUMBER(description_function, address);
+    LAYOUT_NUMBERS(description_function, reserved);
+    LAYOUT_WHOLE_STRUCT(description_partition);
+    LAYOUT_NUMBERS(description_partition, name);
+    LAYOUT_NUMBER(description_partition, entry);
+    LAYOUT_NUMBER(description_partition, devicetree);
+    LAYOUT_NUMBER(description_partition, console);
+    LAYOUT_NUMBER(description_partition, pci_memory);
+    LAYOUT_NUMBER(description_partition, pci_memory_bytes);
+    LAYOUT_NUMBER(description_partition, pci_io);
+    LAYOUT_NUMBER(description_partition, pci_io_bytes);
+    LAYOUT_NUMBER(description_partition, times);
+    LAYOUT_NUMBER(description_partition, channel_host);
+    LAYOUT_NUMBER(description_partition, vcpu_count);
+    LAYOUT_NUMBER(description_partition, console_interrupt);
+    LAYOUT_NUMBER(description_partition, console_input);
+    LAYOUT_NUMBER(description_partition, dma);
+    LAYOUT_NUMBER(description_partition, memory_count);
+    LAYOUT_NUMBER(description_partition, device_count);
+    LAYOUT_NUMBER(description_partition, image_count);
+    LAYOUT_NUMBER(description_partition, function_count);
+    LAYOUT_NUMBER(description_partition, restart);
+    LAYOUT_NUMBER(description_partition, unmapped);
+    LAYOUT_NUMBER(description_partition, maintenance);
+    LAYOUT_NUMBER(description_partition, interrupt_mode);
+    LAYOUT_NUMBER(description_partition, distribute);
+    LAYOUT_NUMBER(description_partition, reserved);
+    LAYOUT_NESTED(description_partition, vcpus, description_vcpu);
+    LAYOUT_NESTED(description_partition, memories, description_memory);
+    LAYOUT_NESTED(description_partition, devices, description_device);
+    LAYOUT_NESTED(description_partition, images, description_image);
+    LAYOUT_NESTED(description_partition, functions, description_function);
+    LAYOUT_NUMBERS(description_partition, interrupts);
+    LAYOUT_NUMBERS(description_partition, edges);
+    LAYOUT_WHOLE_STRUCT(description_board);
+    LAYOUT_NUMBER(description_board, hypervisor);
+    LAYOUT_NUMBER(description_board, hypervisor_bytes);
+    LAYOUT_NUMBER(description_board, distributor);
+    LAYOUT_NUMBER(description_board, uart);
+    LAYOUT_NUMBER(description_board, ecam);
+    LAYOUT_NUMBER(description_board, ecam_bytes);
+    LAYOUT_NUMBER(description_board, pci_io);
+    LAYOUT_NUMBER(description_board, smmu);
+    LAYOUT_NUMBER(description_board, uart_interrupt);
+    LAYOUT_NUMBER(description_board, smmu_interrupt);
+    LAYOUT_WHOLE_STRUCT(description_manager);
+    LAYOUT_NUMBER(description_manager, partition);
+    LAYOUT_NUMBER(description_manager, absent);
+    LAYOUT_NUMBER(description_manager, staging);
+    LAYOUT_NUMBER(description_manager, staging_bytes);
+    LAYOUT_WHOLE_STRUCT(description_channel_end);
+    LAYOUT_NUMBER(description_channel_end, partition);
+    LAYOUT_NUMBER(description_channel_end, interrupt);
+    LAYOUT_NUMBER(description_channel_end, guest);
+    LAYOUT_NUMBER(description_channel_end, function);
+    LAYOUT_NUMBER(description_channel_end, reserved);
+    LAYOUT_WHOLE_STRUCT(description_channel);
+    LAYOUT_NUMBER(description_channel, physical);
+    LAYOUT_NUMBER(description_channel, section_bytes);
+    LAYOUT_NUMBER(description_channel, one_way);
+    LAYOUT_NUMBER(description_channel, reserved);
+    LAYOUT_NESTED(description_channel, ends, description_channel_end);
+    LAYOUT_WHOLE_STRUCT(description);
+    LAYOUT_NUMBER(description, magic);
+    LAYOUT_NUMBER(description, version);
+    LAYOUT_NUMBER(description, bytes);
+    LAYOUT_NUMBER(description, payload);
+    LAYOUT_NUMBER(description, checksum);
+    LAYOUT_NUMBER(description, core_count);
+    LAYOUT_NUMBER(description, partition_count);
+    LAYOUT_NUMBER(description, mark);
+    LAYOUT_NESTED(description, board, description_board);
+    LAYOUT_NESTED(description, manager, description_manager);
+    LAYOUT_NUMBER(description, channel_count);
+    LAYOUT_NUMBER(description, reserved);
+    LAYOUT_NESTED(description, cores, description_core);
+    LAYOUT_NESTED(description, partitions, description_partition);
+    LAYOUT_NESTED(description, channels, description_channel);
+}
+
+/* The tools read these through the machine's memory. */
+void layouts_state(void)
+{
+    LAYOUT_ENUMERATOR(exit_cause, EXIT_, SGI);
+    LAYOUT_ENUMERATOR(exit_cause, EXIT_, DISTRIBUTOR);
+    LAYOUT_ENUMERATOR(exit_cause, EXIT_, REDISTRIBUTOR);
+    LAYOUT_ENUMERATOR(exit_cause, EXIT_, PCI);
+    LAYOUT_ENUMERATOR(exit_cause, EXIT_, CONSOLE);
+    LAYOUT_ENUMERATOR(exit_cause, EXIT_, POWER);
+    LAYOUT_ENUMERATOR(exit_cause, EXIT_, CACHE);
+    LAYOUT_ENUMERATOR(exit_cause, EXIT_, REGISTER);
+    LAYOUT_ENUMERATOR(exit_cause, EXIT_, INTERRUPT);
+    LAYOUT_ENUMERATOR(exit_cause, EXIT_, FAULT);
+    LAYOUT_ENUMERATOR(exit_cause, EXIT_, LISTED);
+    LAYOUT_ENUMERATOR(exit_cause, EXIT_, WAIT);
+    LAYOUT_ENUMERATOR(report_state, REPORT_, OFF);
+    LAYOUT_ENUMERATOR(report_state, REPORT_, RUNNING);
+    LAYOUT_ENUMERATOR(report_state, REPORT_, STOPPED);
+    LAYOUT_ENUMERATOR(trace_kind, TRACE_, CHOICE);
+    LAYOUT_ENUMERATOR(trace_kind, TRACE_, OFF);
+    LAYOUT_ENUMERATOR(trace_kind, TRACE_, START);
+    LAYOUT_ENUMERATOR(trace_kind, TRACE_, INTERRUPT);
+    LAYOUT_ENUMERATOR(partition_state, STATE_, ABSENT);
+    LAYOUT_ENUMERATOR(partition_state, STATE_, STOPPED);
+    LAYOUT_ENUMERATOR(partition_state, STATE_, RUNNING);
+    LAYOUT_ENUMERATOR(partition_state, STATE_, BUSY);
+    LAYOUT_ENUMERATOR(order_command, ORDER_, CREATE);
+    LAYOUT_ENUMERATOR(order_command, ORDER_, START);
+    LAYOUT_ENUMERATOR(order_command, ORDER_, STOP);
+    LAYOUT_ENUMERATOR(order_command, ORDER_, REPLACE);
+    LAYOUT_ENUMERATOR(order_command, ORDER_, DESTROY);
+    LAYOUT_ENUMERATOR(manager_result, MANAGER_, NOT_SUPPORTED);
+    LAYOUT_ENUMERATOR(manager_result, MANAGER_, INVALID);
+    LAYOUT_ENUMERATOR(manager_result, MANAGER_, BUSY);
+    LAYOUT_ENUMERATOR(manager_result, MANAGER_, WRONG_STATE);
+    LAYOUT_ENUMERATOR(manager_result, MANAGER_, NEVER_RESTARTS);
+    LAYOUT_ENUMERATOR(manager_result, MANAGER_, BAD_IMAGE);
+    LAYOUT_ENUMERATOR(manager_result, MANAGER_, TOO_LARGE);
+    LAYOUT_ENUMERATOR(manager_result, MANAGER_, DAMAGED);
+    LAYOUT_ENUMERATOR(manager_result, MANAGER_, CHANGED);
+    LAYOUT_WHOLE_STRUCT(vcpu_report);
+    LAYOUT_NUMBER(vcpu_report, magic);
+    LAYOUT_NUMBER(vcpu_report, processor);
+    LAYOUT_NUMBER(vcpu_report, partition);
+    LAYOUT_NUMBER(vcpu_report, state);
+    LAYOUT_NUMBER(vcpu_report, starts);
+    LAYOUT_NUMBER(vcpu_report, refused);
+    LAYOUT_NUMBERS(vcpu_report, exits);
+    LAYOUT_NUMBER(vcpu_report, syndrome);
+    LAYOUT_NUMBER(vcpu_report, address);
+    LAYOUT_NUMBER(vcpu_report, pc);
+    LAYOUT_NUMBER(vcpu_report, used);
+    LAYOUT_NUMBER(vcpu_report, switches);
+    LAYOUT_STRUCT(vcpu);
+    LAYOUT_NESTED(vcpu, report, vcpu_report);
+    LAYOUT_NUMBER(vcpu, partition);
+    LAYOUT_NUMBER(vcpu, stage2);
+    LAYOUT_NUMBER(vcpu, number);
+    LAYOUT_NUMBER(vcpu, services);
+    LAYOUT_STRUCT(processor);
+    LAYOUT_NUMBER(processor, services);
+    LAYOUT_NUMBER(processor, stack);
+    LAYOUT_NUMBER(processor, resident);
+    LAYOUT_NUMBER(processor, vcpu);
+    LAYOUT_NUMBER(processor, shared);
+    LAYOUT_WHOLE_STRUCT(trace);
+    LAYOUT_NUMBER(trace, ring);
+    LAYOUT_NUMBER(trace, written);
+    LAYOUT_WHOLE_STRUCT(trace_record);
+    LAYOUT_NUMBER(trace_record, event);
+    LAYOUT_NUMBER(trace_record, runnable);
+    LAYOUT_NUMBER(trace_record, second);
+    LAYOUT_STRUCT(shared_core);
+    LAYOUT_NESTED(shared_core, trace, trace);
+    LAYOUT_NUMBERS(shared_core, vcpus);
+    LAYOUT_STRUCT(distribution_source);
+    LAYOUT_NUMBER(distribution_source, number);
+    LAYOUT_NUMBER(distribution_source, rate);
+    LAYOUT_NUMBER(distribution_source, home);
+    LAYOUT_NUMBER(distribution_source, target);
+    LAYOUT_NUMBER(distribution_source, is_periodic);
+    LAYOUT_NUMBER(distribution_source, moves);
+    LAYOUT_NUMBER(distribution_source, returns);
+    LAYOUT_STRUCT(distribution);
+    LAYOUT_NESTED(distribution, sources, distribution_source);
+    LAYOUT_STRUCT(partition);
+    LAYOUT_NESTED(partition, distribution, distribution);
+}
