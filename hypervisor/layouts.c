@@ -10,7 +10,6 @@
 #include "hypervisor/description.h"
 #include "hypervisor/partition.h"
 #include "hypervisor/vcpu.h"
-#include "manager/order.h"
 #include "scheduler/core.h"
 #include "scheduler/scheduler.h"
 #include "scheduler/trace.h"
@@ -207,6 +206,7 @@ void layouts_state(void)
     LAYOUT_ENUMERATOR(exit_cause, EXIT_, FAULT);
     LAYOUT_ENUMERATOR(exit_cause, EXIT_, LISTED);
     LAYOUT_ENUMERATOR(exit_cause, EXIT_, WAIT);
+    LAYOUT_ENUMERATOR(exit_cause, EXIT_, HYPERCALL);
     LAYOUT_ENUMERATOR(report_state, REPORT_, OFF);
     LAYOUT_ENUMERATOR(report_state, REPORT_, RUNNING);
     LAYOUT_ENUMERATOR(report_state, REPORT_, STOPPED);
@@ -214,24 +214,6 @@ void layouts_state(void)
     LAYOUT_ENUMERATOR(trace_kind, TRACE_, OFF);
     LAYOUT_ENUMERATOR(trace_kind, TRACE_, START);
     LAYOUT_ENUMERATOR(trace_kind, TRACE_, INTERRUPT);
-    LAYOUT_ENUMERATOR(partition_state, STATE_, ABSENT);
-    LAYOUT_ENUMERATOR(partition_state, STATE_, STOPPED);
-    LAYOUT_ENUMERATOR(partition_state, STATE_, RUNNING);
-    LAYOUT_ENUMERATOR(partition_state, STATE_, BUSY);
-    LAYOUT_ENUMERATOR(order_command, ORDER_, CREATE);
-    LAYOUT_ENUMERATOR(order_command, ORDER_, START);
-    LAYOUT_ENUMERATOR(order_command, ORDER_, STOP);
-    LAYOUT_ENUMERATOR(order_command, ORDER_, REPLACE);
-    LAYOUT_ENUMERATOR(order_command, ORDER_, DESTROY);
-    LAYOUT_ENUMERATOR(manager_result, MANAGER_, NOT_SUPPORTED);
-    LAYOUT_ENUMERATOR(manager_result, MANAGER_, INVALID);
-    LAYOUT_ENUMERATOR(manager_result, MANAGER_, BUSY);
-    LAYOUT_ENUMERATOR(manager_result, MANAGER_, WRONG_STATE);
-    LAYOUT_ENUMERATOR(manager_result, MANAGER_, NEVER_RESTARTS);
-    LAYOUT_ENUMERATOR(manager_result, MANAGER_, BAD_IMAGE);
-    LAYOUT_ENUMERATOR(manager_result, MANAGER_, TOO_LARGE);
-    LAYOUT_ENUMERATOR(manager_result, MANAGER_, DAMAGED);
-    LAYOUT_ENUMERATOR(manager_result, MANAGER_, CHANGED);
     LAYOUT_WHOLE_STRUCT(vcpu_report);
     LAYOUT_NUMBER(vcpu_report, magic);
     LAYOUT_NUMBER(vcpu_report, processor);

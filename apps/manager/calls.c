@@ -5,18 +5,12 @@
 #include "kernel/time.h"
 #include <arch/hypervisor_call.h>
 
-#define CALL_STATUS 0xc6000010u
-#define CALL_FIRST  0xc6000011u
-
-#define AGAIN 1
-#define BUSY  (-3)
-
 #define POLL_NANOSECONDS     (2 * NANOSECONDS_PER_MILLISECOND)
 #define PATIENCE_NANOSECONDS (5 * NANOSECONDS_PER_SECOND)
 
 int64_t partition_status(uint32_t partition, int64_t *result)
 {
-    struct hypervisor_answer answer = hypervisor_call(CALL_STATUS, partition, 0, 0);
+    struct hypervisor_answer answer = hypervisor_call(CALL_PARTITION_STATUS, partition, 0, 0);
 
     *result = (int64_t)answer.value;
     return answer.result;
@@ -28,35 +22,35 @@ static int64_t wait_while_busy(uint32_t partition, int64_t *result)
     uint64_t deadline = time_now() + PATIENCE_NANOSECONDS;
     int64_t state = partition_status(partition, result);
 
-    while (state == STATE_BUSY && time_now() < deadline) {
+    while (state == PARTITION_STATE_BUSY && time_now() < deadline) {
         thread_sleep_until(time_now() + POLL_NANOSECONDS);
         state = partition_status(partition, result);
     }
     return state;
 }
 
-static int64_t state_after(enum command command)
+static int64_t state_after(enum order_command command)
 {
     switch (command) {
-    case COMMAND_START:
-    case COMMAND_REPLACE:
-        return STATE_RUNNING;
-    case COMMAND_DESTROY:
-        return STATE_ABSENT;
+    case ORDER_START:
+    case ORDER_REPLACE:
+        return PARTITION_STATE_RUNNING;
+    case ORDER_DESTROY:
+        return PARTITION_STATE_ABSENT;
     default:
-        return STATE_STOPPED;
+        return PARTITION_STATE_STOPPED;
     }
 }
 
-int64_t partition_order(enum command command, uint32_t partition, const struct staged *image)
+int64_t partition_order(enum order_command command, uint32_t partition, const struct staged *image)
 {
+    uint32_t function = CALL_PARTITION_CREATE + (uint32_t)command;
     uint64_t place = (uint64_t)image->offset << 32 | image->bytes;
     int64_t result, state;
 
     do {
-        result = hypervisor_call(CALL_FIRST + (uint32_t)command, partition, place, image->checksum)
-                     .result;
-    } while (result == AGAIN);
+        result = hypervisor_call(function, partition, place, image->checksum).result;
+    } while (result == MANAGER_AGAIN);
     if (result != 0) {
         return result;
     }
@@ -64,8 +58,8 @@ int64_t partition_order(enum command command, uint32_t partition, const struct s
     if (result != 0) {
         return result;
     }
-    if (state == STATE_BUSY) {
-        return BUSY;
+    if (state == PARTITION_STATE_BUSY) {
+        return MANAGER_BUSY;
     }
     return state == state_after(command) ? 0 : RESULT_NOT_REACHED;
 }

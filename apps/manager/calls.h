@@ -4,16 +4,10 @@
 #ifndef APP_MANAGER_CALLS_H
 #define APP_MANAGER_CALLS_H
 
+#include <arch/hypercalls.h>
 #include <stdint.h>
 
-#define PARTITIONS_MAX 8u
-
-enum state { STATE_ABSENT, STATE_STOPPED, STATE_RUNNING, STATE_BUSY };
-
-/* In the order of the calls. */
-enum command { COMMAND_CREATE, COMMAND_START, COMMAND_STOP, COMMAND_REPLACE, COMMAND_DESTROY };
-
-/* Results, 0 or less: those of the hypervisor (docs/hypercalls.md), and this one. */
+/* A result besides those of enum manager_result. */
 #define RESULT_NOT_REACHED (-100) /* the partition is not in the state that the command is for */
 
 /* An image in the staging memory. */
@@ -28,7 +22,7 @@ struct staged {
 int64_t partition_status(uint32_t partition, int64_t *result);
 
 /* Gives the order, and waits until the partition has carried it out, five seconds at most. `image`:
- * for COMMAND_REPLACE. Returns 0, or a negative result. */
-int64_t partition_order(enum command command, uint32_t partition, const struct staged *image);
+ * for ORDER_REPLACE. Returns 0, or a negative result. */
+int64_t partition_order(enum order_command command, uint32_t partition, const struct staged *image);
 
 #endif

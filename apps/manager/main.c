@@ -21,12 +21,12 @@
 
 static const struct {
     const char *name;
-    enum command command;
+    enum order_command command;
 } commands[] = {
-    {"create", COMMAND_CREATE},
-    {"start", COMMAND_START},
-    {"stop", COMMAND_STOP},
-    {"destroy", COMMAND_DESTROY},
+    {"create", ORDER_CREATE},
+    {"start", ORDER_START},
+    {"stop", ORDER_STOP},
+    {"destroy", ORDER_DESTROY},
 };
 
 static const char *const states[] = {"absent", "stopped", "running", "busy"};
@@ -35,9 +35,9 @@ static void list(void)
 {
     int64_t result, state;
 
-    for (uint32_t i = 0; i < PARTITIONS_MAX; i++) {
+    for (uint32_t i = 0; i < CALL_PARTITIONS_MAX; i++) {
         state = partition_status(i, &result);
-        if (state >= STATE_ABSENT && state <= STATE_BUSY) {
+        if (state >= PARTITION_STATE_ABSENT && state <= PARTITION_STATE_BUSY) {
             print("manager: partition %u is %s\n", (unsigned)i, states[state]);
         }
     }

@@ -3,25 +3,12 @@
 
 #include "calls.h"
 #include "kernel/devicetree.h"
+#include "request_page.h"
 #include <arch/mmu.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#define PAGE  4096u
-#define MAGIC UINT64_C(0x31474e414d4b4c42) /* "BLKMANG1" */
-
-struct request_page {
-    uint64_t magic;   /* written by the manager when it serves requests */
-    uint32_t request; /* changed by the tool, when all else of the request is written */
-    uint32_t answer;  /* set to `request` when it is carried out */
-    uint32_t command; /* enum command; any other number: only the states are read */
-    uint32_t partition;
-    struct staged image;
-    int32_t result;
-    int32_t states[PARTITIONS_MAX];  /* enum state; negative: there is no such partition */
-    uint32_t images[PARTITIONS_MAX]; /* offset of the staged image that replaced, plus 1; 0: none */
-};
-
+#define PAGE 4096u
 static struct request_page *page;
 
 bool requests_begin(void)
@@ -35,13 +22,13 @@ bool requests_begin(void)
     }
     page = (struct request_page *)(uintptr_t)(address + bytes - PAGE);
     *page = (struct request_page){.magic = 0};
-    __atomic_store_n(&page->magic, MAGIC, __ATOMIC_RELEASE);
+    __atomic_store_n(&page->magic, REQUEST_PAGE_MAGIC, __ATOMIC_RELEASE);
     return true;
 }
 
 static void list(void)
 {
-    for (uint32_t i = 0; i < PARTITIONS_MAX; i++) {
+    for (uint32_t i = 0; i < CALL_PARTITIONS_MAX; i++) {
         int64_t result;
 
         page->states[i] = (int32_t)partition_status(i, &result);
@@ -50,9 +37,9 @@ static void list(void)
 
 static void note_image(uint32_t command, uint32_t partition, const struct staged *image)
 {
-    if (command == COMMAND_REPLACE) {
+    if (command == ORDER_REPLACE) {
         page->images[partition] = image->offset + 1;
-    } else if (command == COMMAND_DESTROY) {
+    } else if (command == ORDER_DESTROY) {
         page->images[partition] = 0;
     }
 }
@@ -67,8 +54,8 @@ void requests_serve(void)
     if (request == page->answer) {
         return;
     }
-    if (command <= COMMAND_DESTROY && partition < PARTITIONS_MAX) {
-        result = partition_order((enum command)command, partition, &image);
+    if (command <= ORDER_DESTROY && partition < CALL_PARTITIONS_MAX) {
+        result = partition_order((enum order_command)command, partition, &image);
         if (result == 0) {
             note_image(command, partition, &image);
         }

@@ -2,6 +2,7 @@
 #include "channel/rtems.h"
 #include "devicetree.h"
 #include <arch/channel.h>
+#include <arch/hypercalls.h>
 #include <arch/hypervisor_call.h>
 #include <libcpu/mmu-vmsav8-64.h>
 #include <libfdt.h>

@@ -20,12 +20,11 @@
 #include "smmu/smmu.h"
 #include "vcpu/same_core.h"
 #include <arch/device_access.h>
+#include <arch/hypercalls.h>
 #include <string.h>
 
-#define AFFINITY_MASK  UINT64_C(0xff00ffffff)
-#define PSCI_CPU_OFF   UINT64_C(0x84000002)
-#define PSCI_CPU_ON_64 UINT64_C(0xc4000003)
-#define STACK_PAGES    2u /* a stack, and an unmapped guard page below it */
+#define AFFINITY_MASK UINT64_C(0xff00ffffff)
+#define STACK_PAGES   2u /* a stack, and an unmapped guard page below it */
 
 static struct partition *boot_partitions[DESCRIPTION_PARTITIONS_MAX];
 static uint64_t smmu_roots[DESCRIPTION_PARTITIONS_MAX]; /* for the SMMU */
@@ -328,8 +327,8 @@ static void start_processor(const struct description_core *described,
                             const struct processor *processor)
 {
     int64_t result =
-        firmware(PSCI_CPU_ON_64, described->affinity, (uint64_t)(uintptr_t)monitor_processor_entry,
-                 (uint64_t)(uintptr_t)processor);
+        firmware(PSCI_CPU_ON | CALL_64, described->affinity,
+                 (uint64_t)(uintptr_t)monitor_processor_entry, (uint64_t)(uintptr_t)processor);
 
     if (result != 0) {
         boot_refuse("the firmware does not start the core with affinity", described->affinity);

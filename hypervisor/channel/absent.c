@@ -2,8 +2,8 @@
 /* For images without channels. */
 #include "channel/channel.h"
 
-#include "call/function.h"
-#include "channel/calls.h"
+#include "hypercall/channel.h"
+#include <arch/hypercalls.h>
 
 bool channel_has_call(const struct vcpu *vcpu, uint32_t function)
 {

@@ -11,6 +11,7 @@
 #include "gic/gic_registers.h"
 #include "gic/listed.h"
 #include "gic/redistributor.h"
+#include "hypercall/hypercall.h"
 #include "hypervisor/registers.h"
 #include "memory/tables.h"
 #include "partition/fault.h"
@@ -221,10 +222,10 @@ static void synchronous(struct vcpu *vcpu, struct registers *registers)
         break;
     case CLASS_SMC:
         registers->pc += INSTRUCTION_BYTES; /* the return address of HVC is past it already */
-        power_call(vcpu, registers);
+        hypercall_handle(vcpu, registers);
         return;
     case CLASS_HVC:
-        power_call(vcpu, registers);
+        hypercall_handle(vcpu, registers);
         return;
     case CLASS_WAIT:
         if (!vcpu_shares_core(vcpu)) {

@@ -2,8 +2,8 @@
 /* For images without a manager. */
 #include "manager/manager.h"
 
-#include "call/function.h"
-#include "manager/calls.h"
+#include "hypercall/manager.h"
+#include <arch/hypercalls.h>
 
 /* NOLINTNEXTLINE(readability-non-const-parameter): another image writes results */
 int64_t manager_call(const struct vcpu *vcpu, uint64_t registers[4])

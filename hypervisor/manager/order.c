@@ -4,14 +4,15 @@
 enum partition_state order_state(const struct situation *situation)
 {
     if (situation->is_in_transition) {
-        return STATE_BUSY;
+        return PARTITION_STATE_BUSY;
     }
     if (situation->request == REQUEST_STOPPED) {
-        return situation->presence == PARTITION_ABSENT ? STATE_ABSENT : STATE_STOPPED;
+        return situation->presence == PARTITION_ABSENT ? PARTITION_STATE_ABSENT
+                                                       : PARTITION_STATE_STOPPED;
     }
     return situation->request == REQUEST_NONE && situation->presence == PARTITION_PRESENT
-               ? STATE_RUNNING
-               : STATE_BUSY;
+               ? PARTITION_STATE_RUNNING
+               : PARTITION_STATE_BUSY;
 }
 
 static enum manager_result need(bool is_met)
@@ -23,10 +24,10 @@ static enum manager_result need(bool is_met)
  * other can, also while it starts, as from the terminal. */
 static enum manager_result judge_stop(const struct situation *situation, enum partition_state state)
 {
-    if (situation->presence == PARTITION_ENDING && state == STATE_BUSY) {
+    if (situation->presence == PARTITION_ENDING && state == PARTITION_STATE_BUSY) {
         return MANAGER_BUSY;
     }
-    return need(situation->presence != PARTITION_ABSENT && state != STATE_STOPPED);
+    return need(situation->presence != PARTITION_ABSENT && state != PARTITION_STATE_STOPPED);
 }
 
 enum manager_result order_judge(uint32_t command, const struct situation *situation)
@@ -36,24 +37,24 @@ enum manager_result order_judge(uint32_t command, const struct situation *situat
     if (command == ORDER_STOP) {
         return judge_stop(situation, state);
     }
-    if (state == STATE_BUSY) {
+    if (state == PARTITION_STATE_BUSY) {
         return MANAGER_BUSY;
     }
     switch (command) {
     case ORDER_CREATE:
-        return need(state == STATE_ABSENT);
+        return need(state == PARTITION_STATE_ABSENT);
     case ORDER_START:
-        if (state != STATE_STOPPED) {
+        if (state != PARTITION_STATE_STOPPED) {
             return MANAGER_WRONG_STATE;
         }
         break;
     case ORDER_REPLACE:
-        if (state == STATE_ABSENT) {
+        if (state == PARTITION_STATE_ABSENT) {
             return MANAGER_WRONG_STATE;
         }
         break;
     case ORDER_DESTROY:
-        return need(state != STATE_ABSENT);
+        return need(state != PARTITION_STATE_ABSENT);
     default:
         return MANAGER_INVALID;
     }

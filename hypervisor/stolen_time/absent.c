@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* For images in which each VCPU has a core of its own. */
-#include "call/services.h"
+#include "hypercall/services.h"
 
-#include "call/function.h"
+#include <arch/hypercalls.h>
 
 bool services_have(const struct vcpu *vcpu, uint32_t function)
 {

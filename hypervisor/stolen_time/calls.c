@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Calls by which a guest finds the times of its VCPUs. */
-#include "call/services.h"
+#include "hypercall/services.h"
 
-#include "call/function.h"
+#include <arch/hypercalls.h>
 #include <arch/vcpu_times.h>
 #include <stddef.h>
 

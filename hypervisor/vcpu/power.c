@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "vcpu/power.h"
 
-#include "call/call.h"
 #include "entry/interrupt.h"
 #include "entry/processor.h"
 #include "gic/listed.h"
@@ -30,28 +29,26 @@ static void suspend(struct vcpu *vcpu)
     gic_restore_active(active);
 }
 
-void power_call(struct vcpu *vcpu, struct registers *registers)
+void power_change(struct vcpu *vcpu, enum psci_action action, uint32_t target)
 {
     struct partition *partition = vcpu->partition;
-    uint32_t target;
 
-    vcpu->report.exits[EXIT_POWER]++;
-    switch (call_handle(vcpu, registers->x, &target)) {
-    case PSCI_CORE_START:
+    switch (action) {
+    case ACTION_CORE_START:
         __atomic_store_n(&partition->power[target].state, VCPU_READY, __ATOMIC_RELEASE);
         gic_send(partition, target);
         break;
-    case PSCI_SUSPEND:
+    case ACTION_SUSPEND:
         suspend(vcpu);
         break;
-    case PSCI_SYSTEM_OFF:
+    case ACTION_SYSTEM_OFF:
         life_request_by_guest(vcpu, REQUEST_STOP);
         break;
-    case PSCI_SYSTEM_RESET:
+    case ACTION_SYSTEM_RESET:
         life_request_by_guest(vcpu, REQUEST_RESET);
         break;
-    case PSCI_CORE_OFF: /* the VCPU is off now: the guest does not continue */
-    case PSCI_RETURN:
+    case ACTION_CORE_OFF: /* the VCPU is off now: the guest does not continue */
+    case ACTION_RETURN:
         break;
     }
 }

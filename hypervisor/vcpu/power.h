@@ -3,12 +3,13 @@
 #ifndef VCPU_POWER_H
 #define VCPU_POWER_H
 
-#include "entry/frame.h"
+#include "hypercall/psci.h"
 #include "hypervisor/vcpu.h"
 #include <stdbool.h>
 
-/* Handles a call by HVC or SMC. The program counter is past the instruction. */
-void power_call(struct vcpu *vcpu, struct registers *registers);
+/* Carries out what a call of PSCI has decided. `target`: the VCPU to start. After ACTION_SUSPEND,
+ * returns when an interrupt is pending. */
+void power_change(struct vcpu *vcpu, enum psci_action action, uint32_t target);
 
 /* Returns true if the guest may continue: the VCPU is on, and its partition need not stop. */
 bool power_may_execute(const struct vcpu *vcpu);

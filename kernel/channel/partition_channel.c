@@ -5,6 +5,7 @@
 #include "kernel/interrupt.h"
 #include "kernel/memory.h"
 #include "kernel/trace.h"
+#include <arch/hypercalls.h>
 #include <arch/hypervisor_call.h>
 #include <arch/mmu.h>
 #include <string.h>

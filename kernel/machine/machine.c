@@ -9,11 +9,9 @@
 #include "kernel/devicetree.h"
 #include "kernel/panic.h"
 #include <arch/cpu.h>
+#include <arch/hypercalls.h>
 #include <arch/machine.h>
 #include <string.h>
-
-#define PSCI_SYSTEM_OFF   UINT32_C(0x84000008)
-#define PSCI_SYSTEM_RESET UINT32_C(0x84000009)
 
 enum firmware { FIRMWARE_NONE, FIRMWARE_BY_HYPERVISOR_CALL, FIRMWARE_BY_MONITOR_CALL };
 

@@ -4,6 +4,7 @@
 #include "arch/cpu.h"
 #include "machine/machine.h"
 #include "time/clock.h"
+#include <arch/hypercalls.h>
 #include <arch/mmu.h>
 #include <arch/vcpu_times.h>
 #include <stddef.h>

@@ -13,6 +13,7 @@
 #include "kernel/virtual_time.h"
 #include "machine/machine.h"
 #include "run_checks.h"
+#include <arch/hypercalls.h>
 #include <arch/mmu.h>
 #include <arch/vcpu_times.h>
 #include <string.h>

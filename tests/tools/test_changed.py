@@ -103,7 +103,7 @@ def test_a_guest_program_reaches_the_tests_that_boot_it() -> None:
 
 
 def test_the_hypervisor_reaches_all_that_is_put_together() -> None:
-    found = reach().tests(["hypervisor/psci/psci.c"])
+    found = reach().tests(["hypervisor/hypercall/psci.c"])
     assert {
         "isolation/test_attacks.py",
         "vm/test_systems.py",

@@ -41,7 +41,7 @@ _READERS = (
 _ALWAYS = "style/test_style.py"  # formatting, lint, types, licences: seconds
 _LAYOUTS = "tools/test_layouts.py"  # compares types of C with what Python knows about them
 _LAYOUT_SOURCE = re.compile(
-    r"(arch|channel|hypervisor|kernel|schedule)/(.*\.h|layouts\.c)|tools/layouts/.*"
+    r"(apps/manager|arch|channel|hypervisor|kernel|schedule)/(.*\.h|layouts\.c)|tools/layouts/.*"
 )
 _TIDY = "style/test_clang_tidy.py"
 _COMMAND = re.compile(r'ROOT / "bulkhead"')

@@ -2,20 +2,12 @@
 /*
  * The times of a VCPU that shares its core, as its guest reads them: in memory that the hypervisor
  * writes and that the guest can only read. So reading them costs no exit. Little-endian; each word
- * is written at once (single-copy atomic).
+ * is written at once (single-copy atomic). Calls return the addresses (arch/hypercalls.h).
  */
 #ifndef ARCH_VCPU_TIMES_H
 #define ARCH_VCPU_TIMES_H
 
 #include <stdint.h>
-
-/* Function identifiers. DEN0057 (Paravirtualized Time for Arm-based Systems): */
-#define CALL_PV_TIME_FEATURES 0xc5000020u /* is the function in X1 there? */
-#define CALL_PV_TIME_ST       0xc5000021u /* returns the guest address of `stolen_time` */
-/* Calls of this hypervisor (DEN0028, "Vendor specific hypervisor services"): */
-#define CALL_HYPERVISOR_TIMES    0xc6000000u /* returns the guest address of `absence` */
-#define CALL_HYPERVISOR_UID      0x8600ff01u
-#define CALL_HYPERVISOR_REVISION 0x8600ff03u
 
 /* DEN0057, "Stolen time". */
 struct vcpu_stolen_time {

@@ -18,6 +18,7 @@
 #include "kernel/time.h"
 #include <arch/cpu.h>
 #include <arch/device_access.h>
+#include <arch/hypercalls.h>
 #include <arch/machine.h>
 #include <arch/mmu.h>
 #include <string.h>
@@ -26,8 +27,6 @@
 #define DELAY        UINT64_C(3000) /* nanoseconds: longer than arming a timer and going to sleep take */
 #define DELAY_SPREAD 1024u
 #define QUIET        (10 * NANOSECONDS_PER_MILLISECOND) /* time for the console to send everything */
-
-#define PSCI_VERSION UINT32_C(0x84000000) /* Arm DEN 0022, "PSCI_VERSION" */
 
 /* PrimeCell Real Time Clock (PL031), Arm DDI 0224, "Summary of registers". */
 #define RTCMR   0x004u

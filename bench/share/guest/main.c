@@ -23,6 +23,7 @@
 #include "kernel/thread.h"
 #include "kernel/time.h"
 #include <arch/cpu.h>
+#include <arch/hypercalls.h>
 #include <arch/machine.h>
 #include <stdbool.h>
 #include <string.h>
@@ -31,7 +32,6 @@
 /* A guest that sees no gap longer than this between two looks at the counter was not out: no exit
  * takes so long. */
 #define GAP_MICROSECONDS 4u
-#define PSCI_VERSION     UINT32_C(0x84000000) /* Arm DEN 0022 */
 #define OFFSET_READINGS  16u
 #define NO_INTERRUPT     1020u /* IHI 0069, "Special INTIDs" */
 

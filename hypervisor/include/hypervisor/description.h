@@ -12,6 +12,7 @@
 #ifndef HYPERVISOR_DESCRIPTION_H
 #define HYPERVISOR_DESCRIPTION_H
 
+#include <arch/hypercalls.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -19,7 +20,7 @@
 #define DESCRIPTION_VERSION 11u
 
 #define DESCRIPTION_CORES_MAX      16u
-#define DESCRIPTION_PARTITIONS_MAX 8u
+#define DESCRIPTION_PARTITIONS_MAX CALL_PARTITIONS_MAX
 #define DESCRIPTION_VCPUS_MAX      16u /* of a partition */
 #define DESCRIPTION_CORE_VCPUS_MAX 32u /* of a core */
 #define DESCRIPTION_NAME_BYTES     16u /* the last is 0 */

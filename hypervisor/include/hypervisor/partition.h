@@ -62,9 +62,9 @@ struct virtual_function {
 };
 
 /*
- * psci/, vcpu/ and partition/: the power state of a VCPU. Another VCPU that calls CPU_ON changes
- * `state` from VCPU_OFF to VCPU_STARTING by compare and exchange, sets entry and context, and
- * changes `state` to VCPU_READY. Only the VCPU itself makes all other changes.
+ * hypercall/psci.c, vcpu/ and partition/: the power state of a VCPU. Another VCPU that calls CPU_ON
+ * changes `state` from VCPU_OFF to VCPU_STARTING by compare and exchange, sets entry and context,
+ * and changes `state` to VCPU_READY. Only the VCPU itself makes all other changes.
  */
 enum vcpu_state { VCPU_OFF, VCPU_STARTING, VCPU_READY, VCPU_ON };
 

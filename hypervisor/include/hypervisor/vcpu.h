@@ -20,13 +20,14 @@ enum exit_cause {
     EXIT_REDISTRIBUTOR, /* GICR registers */
     EXIT_PCI,           /* configuration space */
     EXIT_CONSOLE,       /* the virtual PL011 */
-    EXIT_POWER,         /* PSCI, and any other call by HVC or SMC */
+    EXIT_POWER,         /* a call of PSCI, by HVC or SMC */
     EXIT_CACHE,         /* maintenance by set and way */
     EXIT_REGISTER,      /* any other system register */
     EXIT_INTERRUPT,     /* an interrupt of the hypervisor: message from a monitor, terminal, SMMU */
     EXIT_FAULT,         /* a fault, for which the partition was stopped or the guest got an abort */
     EXIT_LISTED,        /* an interrupt of the guest, for a list register */
     EXIT_WAIT,          /* WFI on a shared core */
+    EXIT_HYPERCALL,     /* any other call by HVC or SMC */
     EXIT_CAUSES
 };
 

@@ -2,28 +2,21 @@
 /* Calls to the firmware and the hypervisor. */
 #include "kernel/print.h"
 #include "rogue.h"
+#include <arch/hypercalls.h>
 
 #define CALLS       1000000u
 #define IMMEDIATES  1024u
 #define HVC(number) (0xd4000002u | (uint32_t)(number) << 5)
 #define SMC(number) (0xd4000003u | (uint32_t)(number) << 5)
 
-#define PSCI_FIRST         UINT64_C(0x84000000)
-#define PSCI_CPU_ON        UINT64_C(0xc4000003)
-#define PSCI_AFFINITY_INFO UINT64_C(0xc4000004)
-
 /* docs/hypercalls.md: the manager's, and as many numbers behind them. */
-#define ORDER_FIRST  UINT64_C(0xc6000010)
 #define ORDERS       12u
-#define PARTITIONS   9u /* one more than a system has */
+#define PARTITIONS   (CALL_PARTITIONS_MAX + 1) /* one more than a system has */
 #define STAGED_BYTES 4096u
 
 /* docs/hypercalls.md: those of channels, and as many numbers behind them. */
-#define CHANNEL_FIRST UINT64_C(0x86000020)
 #define CHANNEL_CALLS 4u
 #define CHANNELS      17u /* one more than a system has */
-
-#define NOT_SUPPORTED (-1) /* DEN0028 */
 
 static int64_t call(const uint32_t *code, const uint64_t arguments[4])
 {
@@ -72,8 +65,8 @@ void attack_power(uint64_t where)
     (void)where;
     for (uint64_t i = 0; code != NULL && i < 10240; i++) {
         uint64_t affinity = i < 1024 ? i : random_next() & UINT64_C(0xff00ffffff) >> i % 40;
-        const uint64_t on[4] = {PSCI_CPU_ON, affinity, (uintptr_t)attack_power, 0};
-        const uint64_t info[4] = {PSCI_AFFINITY_INFO, affinity, random_next() % 4, 0};
+        const uint64_t on[4] = {PSCI_CPU_ON | CALL_64, affinity, (uintptr_t)attack_power, 0};
+        const uint64_t info[4] = {PSCI_AFFINITY_INFO | CALL_64, affinity, random_next() % 4, 0};
 
         started += call(code_of(code, i), on) == 0;
         known += call(code_of(code, i + 1), info) >= 0 && affinity != 0; /* 0: this VCPU */
@@ -99,7 +92,7 @@ void attack_calls(uint64_t where)
         uint64_t arguments[4] = {random_next(), random_next(), random_next(), random_next()};
 
         if (i % 4 == 0) { /* a PSCI function or one near it */
-            arguments[0] = PSCI_FIRST | (random_next() & 0x4000003f);
+            arguments[0] = CALL_OWNER_PSCI | (random_next() & 0x4000003f);
         } else if (i % 4 == 1) {
             /* any owner, fast or yielding (DEN0028, "Function identifiers") */
             arguments[0] = random_next() & 0xff00001f;
@@ -122,7 +115,7 @@ static void count_refused(const char *name, uint64_t first, unsigned calls, unsi
         const uint64_t arguments[4] = {first + i / objects, i % objects, STAGED_BYTES, 0};
 
         for (uint64_t instruction = 0; instruction < 2; instruction++) {
-            refused += call(code_of(code, instruction), arguments) == NOT_SUPPORTED;
+            refused += call(code_of(code, instruction), arguments) == CALL_NOT_SUPPORTED;
             made++;
         }
     }
@@ -133,12 +126,12 @@ static void count_refused(const char *name, uint64_t first, unsigned calls, unsi
 void attack_orders(uint64_t where)
 {
     (void)where;
-    count_refused("orders", ORDER_FIRST, ORDERS, PARTITIONS);
+    count_refused("orders", CALL_PARTITION_STATUS, ORDERS, PARTITIONS);
 }
 
 /* Notifies the ends of all channels, and sets their states. */
 void attack_channels(uint64_t where)
 {
     (void)where;
-    count_refused("calls of channels", CHANNEL_FIRST, CHANNEL_CALLS, CHANNELS);
+    count_refused("calls of channels", CALL_CHANNEL_NOTIFY, CHANNEL_CALLS, CHANNELS);
 }

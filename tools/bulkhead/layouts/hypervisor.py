@@ -100,6 +100,7 @@ class ExitCause(IntEnum):
     FAULT = 9
     LISTED = 10
     WAIT = 11
+    HYPERCALL = 12
 
 
 class ReportState(IntEnum):
@@ -117,39 +118,6 @@ class TraceKind(IntEnum):
     OFF = 1
     START = 2
     INTERRUPT = 3
-
-
-class PartitionState(IntEnum):
-    """enum partition_state"""
-
-    ABSENT = 0
-    STOPPED = 1
-    RUNNING = 2
-    BUSY = 3
-
-
-class OrderCommand(IntEnum):
-    """enum order_command"""
-
-    CREATE = 0
-    START = 1
-    STOP = 2
-    REPLACE = 3
-    DESTROY = 4
-
-
-class ManagerResult(IntEnum):
-    """enum manager_result"""
-
-    NOT_SUPPORTED = -1
-    INVALID = -2
-    BUSY = -3
-    WRONG_STATE = -4
-    NEVER_RESTARTS = -5
-    BAD_IMAGE = -6
-    TOO_LARGE = -7
-    DAMAGED = -8
-    CHANGED = -9
 
 
 class DescriptionCore(LittleEndianStructure):
@@ -348,7 +316,7 @@ class VcpuReport(LittleEndianStructure):
         ("state", c_uint32),
         ("starts", c_uint32),
         ("refused", c_uint64),
-        ("exits", c_uint64 * 12),
+        ("exits", c_uint64 * 13),
         ("syndrome", c_uint64),
         ("address", c_uint64),
         ("pc", c_uint64),
@@ -366,9 +334,9 @@ class Vcpu(LittleEndianStructure):
         ("partition", c_uint64),
         ("stage2", c_uint64),
         ("number", c_uint32),
-        ("_188", c_uint8 * 4),
+        ("_196", c_uint8 * 4),
         ("services", c_uint64),
-        ("_200", c_uint8 * 3360),
+        ("_208", c_uint8 * 3360),
     )
 
 

@@ -7,55 +7,63 @@ The manager is a guest, so nothing that it writes is trusted.
 from __future__ import annotations
 
 import mmap
-import struct
 import time
 import zlib
 from dataclasses import dataclass
 from enum import IntEnum
 
 from bulkhead.errors import UserError
-from bulkhead.system.description import PAGE_BYTES, PARTITIONS_MAX
+from bulkhead.layouts import manager
+from bulkhead.layouts.manager import REQUEST_PAGE_MAGIC, ManagerResult, OrderCommand, RequestPage
+from bulkhead.system.description import PAGE_BYTES
 
-_MAGIC = b"BLKMANG1"
-_PAGE = struct.Struct(f"<8s4I3Ii{PARTITIONS_MAX}i{PARTITIONS_MAX}I")
-_ORDER = struct.Struct("<2I3I")  # command, partition, bytes, offset and checksum of the image
-_REQUEST, _ORDER_AT = 8, 16
 _WAIT_S, _POLL_S = 20.0, 0.01
 _IMAGE_MAGIC, _IMAGE_MAGIC_AT = b"ARM\x64", 56
 _ALL_BITS = 0xFFFFFFFF
 
+State = manager.PartitionState
+
 
 class Command(IntEnum):
-    """enum command of apps/manager/calls.h, and LIST, which only reads the states."""
+    """The orders, and LIST, which only reads the states."""
 
-    CREATE = 0
-    START = 1
-    STOP = 2
-    REPLACE = 3
-    DESTROY = 4
-    LIST = 5
-
-
-class State(IntEnum):
-    """enum partition_state of hypervisor/manager/order.h."""
-
-    ABSENT = 0
-    STOPPED = 1
-    RUNNING = 2
-    BUSY = 3
+    CREATE = OrderCommand.CREATE
+    START = OrderCommand.START
+    STOP = OrderCommand.STOP
+    REPLACE = OrderCommand.REPLACE
+    DESTROY = OrderCommand.DESTROY
+    LIST = len(OrderCommand)
 
 
-_REFUSALS = {  # enum manager_result
-    -1: ("the hypervisor has no such call for this manager", "make it the manager of its system"),
-    -2: ("the manager decides about other partitions only", "name another partition"),
-    -3: ("it still starts or stops", "ask again when ./bulkhead partition list shows its state"),
-    -4: ("its state does not allow that", "see ./bulkhead partition list"),
-    -5: ('it has been started, and restart = "never"', "restart the system"),
-    -6: ("the file is no arm64 Image for it", "build an Image, as ./bulkhead build makes them"),
-    -7: ("the image is larger than the room for it", "give memory or staging more room"),
-    -8: ("the image was damaged on its way", "ask again"),
-    -9: ("the image was changed in the manager's memory", "replace it again"),
-    -100: ("it did not get into that state", "see the system's terminal"),
+_REFUSALS = {
+    ManagerResult.NOT_SUPPORTED: (
+        "the hypervisor has no such call for this manager",
+        "make it the manager of its system",
+    ),
+    ManagerResult.INVALID: (
+        "the manager decides about other partitions only",
+        "name another partition",
+    ),
+    ManagerResult.BUSY: (
+        "it still starts or stops",
+        "ask again when ./bulkhead partition list shows its state",
+    ),
+    ManagerResult.WRONG_STATE: ("its state does not allow that", "see ./bulkhead partition list"),
+    ManagerResult.NEVER_RESTARTS: (
+        'it has been started, and restart = "never"',
+        "restart the system",
+    ),
+    ManagerResult.BAD_IMAGE: (
+        "the file is no arm64 Image for it",
+        "build an Image, as ./bulkhead build makes them",
+    ),
+    ManagerResult.TOO_LARGE: (
+        "the image is larger than the room for it",
+        "give memory or staging more room",
+    ),
+    ManagerResult.DAMAGED: ("the image was damaged on its way", "ask again"),
+    ManagerResult.CHANGED: ("the image was changed in the manager's memory", "replace it again"),
+    manager.RESULT_NOT_REACHED: ("it did not get into that state", "see the system's terminal"),
 }
 
 
@@ -100,24 +108,34 @@ class Requests:
         return first + room if used == first + 1 else first
 
     def _read(self) -> Answer:
-        magic, _, _, _, _, _, _, _, result, *arrays = _PAGE.unpack_from(self._memory, self._page)
-        if magic != _MAGIC:
+        page = self._copy()
+        if page.magic != REQUEST_PAGE_MAGIC:
             raise UserError(
                 "the manager does not serve requests", "wait until it says that it listens"
             )
-        return Answer(result, tuple(arrays[:PARTITIONS_MAX]), tuple(arrays[PARTITIONS_MAX:]))
+        return Answer(page.result, tuple(page.states), tuple(page.images))
+
+    def _copy(self) -> RequestPage:
+        return RequestPage.from_buffer_copy(self._memory, self._page)
+
+    def _write(self, page: RequestPage, start: int, end: int) -> None:
+        """Write bytes `start` to `end` of the page."""
+        self._memory[self._page + start : self._page + end] = bytes(page)[start:end]
 
     def _make(self, command: Command, partition: int, image: bytes, offset: int) -> Answer:
         self._read()
-        (last,) = struct.unpack_from("<I", self._memory, self._page + _REQUEST)
-        checksum = zlib.crc32(image)
-        _ORDER.pack_into(
-            self._memory, self._page + _ORDER_AT, command, partition, len(image), offset, checksum
-        )
-        request = (last + 1) & _ALL_BITS
-        struct.pack_into("<I", self._memory, self._page + _REQUEST, request)
+        page = self._copy()
+        page.command = command
+        page.partition = partition
+        page.image.bytes = len(image)
+        page.image.offset = offset
+        page.image.checksum = zlib.crc32(image)
+        self._write(page, RequestPage.command.offset, RequestPage.result.offset)
+        # The manager carries out the order when it sees another number.
+        page.request = (page.request + 1) & _ALL_BITS
+        self._write(page, RequestPage.request.offset, RequestPage.answer.offset)
         end = time.monotonic() + _WAIT_S
-        while struct.unpack_from("<I", self._memory, self._page + _REQUEST + 4)[0] != request:
+        while self._copy().answer != page.request:
             if time.monotonic() > end:
                 what = f"the manager does not answer for {_WAIT_S:.0f} s"
                 fix = "restart it; replaced partitions then need their images again to restart"

@@ -2,13 +2,13 @@
 /* Tests the calls for channels, and the end of a partition that has some. */
 #include "channel/channel.h"
 
-#include "call/function.h"
-#include "channel/calls.h"
 #include "gic/doorbell.h"
 #include "gic/setup.h"
+#include "hypercall/channel.h"
 #include "partition/load.h"
 #include <arch/channel.h>
 #include <arch/device_access.h>
+#include <arch/hypercalls.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -3,14 +3,15 @@
  * reach them by accesses to the PCI host. */
 #include "channel/channel.h"
 
-#include "channel/calls.h"
 #include "channel/function_interrupt.h"
 #include "channel/region.h"
 #include "gic/doorbell.h"
 #include "gic/setup.h"
+#include "hypercall/channel.h"
 #include "partition/load.h"
 #include <arch/channel.h>
 #include <arch/device_access.h>
+#include <arch/hypercalls.h>
 #include <devices/pci_registers.h>
 #include <setjmp.h>
 #include <stdarg.h>

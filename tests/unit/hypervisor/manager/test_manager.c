@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "gic/sgi.h"
-#include "manager/calls.h"
+#include "hypercall/manager.h"
 #include "manager/check.h"
 #include "manager/checksum.h"
 #include "manager/image.h"
@@ -94,7 +94,7 @@ static int64_t replace(uint64_t offset, uint64_t bytes, uint32_t checksum)
     int64_t result;
 
     do {
-        result = call(MANAGER_REPLACE, 0, offset << 32 | bytes, checksum);
+        result = call(CALL_PARTITION_REPLACE, 0, offset << 32 | bytes, checksum);
     } while (result == MANAGER_AGAIN);
     return result;
 }
@@ -111,48 +111,49 @@ static void only_the_boot_vcpu_of_the_manager_may_call(void **state)
 {
     (void)state;
     manager.number = 1;
-    assert_int_equal(call(MANAGER_STOP, 0, 0, 0), MANAGER_NOT_SUPPORTED);
+    assert_int_equal(call(CALL_PARTITION_STOP, 0, 0, 0), MANAGER_NOT_SUPPORTED);
     manager.number = 0;
     manager.partition = &partitions[0];
-    for (uint32_t function = MANAGER_STATUS; function <= MANAGER_DESTROY; function++) {
+    for (uint32_t function = CALL_PARTITION_STATUS; function <= CALL_PARTITION_DESTROY;
+         function++) {
         assert_int_equal(call(function, 2, 0, 0), MANAGER_NOT_SUPPORTED);
     }
     manager.partition = &partitions[MANAGER];
-    assert_int_equal(call(MANAGER_STATUS - 1, 0, 0, 0), MANAGER_NOT_SUPPORTED);
-    assert_int_equal(call(MANAGER_DESTROY + 1, 0, 0, 0), MANAGER_NOT_SUPPORTED);
+    assert_int_equal(call(CALL_PARTITION_STATUS - 1, 0, 0, 0), MANAGER_NOT_SUPPORTED);
+    assert_int_equal(call(CALL_PARTITION_DESTROY + 1, 0, 0, 0), MANAGER_NOT_SUPPORTED);
     memset(&description.manager, 0, sizeof(description.manager));
     description.manager.partition = MANAGER;
-    assert_int_equal(call(MANAGER_STOP, 0, 0, 0), MANAGER_NOT_SUPPORTED);
+    assert_int_equal(call(CALL_PARTITION_STOP, 0, 0, 0), MANAGER_NOT_SUPPORTED);
 }
 
 static void an_order_goes_to_another_partition(void **state)
 {
     (void)state;
-    assert_int_equal(call(MANAGER_STOP, MANAGER, 0, 0), MANAGER_INVALID);
-    assert_int_equal(call(MANAGER_STOP, PARTITIONS, 0, 0), MANAGER_INVALID);
-    assert_int_equal(call(MANAGER_STOP, UINT64_C(1) << 32, 0, 0), MANAGER_INVALID);
-    assert_int_equal(call(MANAGER_STATUS, PARTITIONS, 0, 0), MANAGER_INVALID);
-    assert_int_equal(call(MANAGER_STOP, 2, 0, 0), MANAGER_DONE);
+    assert_int_equal(call(CALL_PARTITION_STOP, MANAGER, 0, 0), MANAGER_INVALID);
+    assert_int_equal(call(CALL_PARTITION_STOP, PARTITIONS, 0, 0), MANAGER_INVALID);
+    assert_int_equal(call(CALL_PARTITION_STOP, UINT64_C(1) << 32, 0, 0), MANAGER_INVALID);
+    assert_int_equal(call(CALL_PARTITION_STATUS, PARTITIONS, 0, 0), MANAGER_INVALID);
+    assert_int_equal(call(CALL_PARTITION_STOP, 2, 0, 0), MANAGER_DONE);
     assert_int_equal(orders.orders[2].number, 1);
     assert_int_equal(orders.orders[2].command, ORDER_STOP);
     assert_int_equal(called[2 + 4], 1);
     assert_int_equal(orders.orders[0].number, 0);
-    assert_int_equal(call(MANAGER_STATUS, 2, 0, 0), STATE_BUSY);
-    assert_int_equal(call(MANAGER_DESTROY, 2, 0, 0), MANAGER_BUSY);
+    assert_int_equal(call(CALL_PARTITION_STATUS, 2, 0, 0), PARTITION_STATE_BUSY);
+    assert_int_equal(call(CALL_PARTITION_DESTROY, 2, 0, 0), MANAGER_BUSY);
     assert_int_equal(orders.orders[2].command, ORDER_STOP);
     partitions[2].management.answered = 1;
     partitions[2].request = REQUEST_STOPPED;
-    assert_int_equal(call(MANAGER_STATUS, 2, 0, 0), STATE_STOPPED);
-    assert_int_equal(call(MANAGER_DESTROY, 2, 0, 0), MANAGER_DONE);
+    assert_int_equal(call(CALL_PARTITION_STATUS, 2, 0, 0), PARTITION_STATE_STOPPED);
+    assert_int_equal(call(CALL_PARTITION_DESTROY, 2, 0, 0), MANAGER_DONE);
 }
 
 static void status_has_the_last_result(void **state)
 {
-    uint64_t registers[4] = {MANAGER_STATUS, 0, 0, 0};
+    uint64_t registers[4] = {CALL_PARTITION_STATUS, 0, 0, 0};
 
     (void)state;
     partitions[0].management.result = MANAGER_CHANGED;
-    assert_int_equal(manager_call(&manager, registers), STATE_RUNNING);
+    assert_int_equal(manager_call(&manager, registers), PARTITION_STATE_RUNNING);
     assert_int_equal((int64_t)registers[1], MANAGER_CHANGED);
 }
 
@@ -190,8 +191,8 @@ static void a_call_for_another_image_begins_a_new_check(void **state)
     uint32_t checksum = checksum_add(0, staging, IMAGE_BYTES);
 
     (void)state;
-    assert_int_equal(call(MANAGER_REPLACE, 0, IMAGE_BYTES, checksum), MANAGER_AGAIN);
-    assert_int_equal(call(MANAGER_REPLACE, 2, IMAGE_BYTES, checksum), MANAGER_AGAIN);
+    assert_int_equal(call(CALL_PARTITION_REPLACE, 0, IMAGE_BYTES, checksum), MANAGER_AGAIN);
+    assert_int_equal(call(CALL_PARTITION_REPLACE, 2, IMAGE_BYTES, checksum), MANAGER_AGAIN);
     assert_int_equal(replace(0, IMAGE_BYTES, checksum), MANAGER_DONE);
     assert_int_equal(orders.orders[2].number, 0);
 }
@@ -221,18 +222,18 @@ static void orders_are_refused_by_state(void **state)
         enum partition_state state;
         const char *create_start_stop_replace_destroy;
     } cases[] = {
-        {{PARTITION_PRESENT, REQUEST_NONE, false, true}, STATE_RUNNING, "ww..."},
-        {{PARTITION_PRESENT, REQUEST_NONE, false, false}, STATE_RUNNING, "ww.n."},
-        {{PARTITION_PRESENT, REQUEST_NONE, true, true}, STATE_BUSY, "bb.bb"},
-        {{PARTITION_PRESENT, REQUEST_STOP, false, true}, STATE_BUSY, "bb.bb"},
-        {{PARTITION_PRESENT, REQUEST_RESET, true, true}, STATE_BUSY, "bb.bb"},
-        {{PARTITION_PRESENT, REQUEST_STOPPED, false, true}, STATE_STOPPED, "w.w.."},
-        {{PARTITION_PRESENT, REQUEST_STOPPED, false, false}, STATE_STOPPED, "wnwn."},
-        {{PARTITION_ENDING, REQUEST_RESET, true, true}, STATE_BUSY, "bbbbb"},
-        {{PARTITION_ENDING, REQUEST_STOPPED, false, true}, STATE_STOPPED, "w.w.."},
-        {{PARTITION_ABSENT, REQUEST_STOPPED, false, true}, STATE_ABSENT, ".wwww"},
-        {{PARTITION_ABSENT, REQUEST_NONE, false, true}, STATE_BUSY, "bbwbb"},
-        {{PARTITION_ABSENT, REQUEST_STOP, true, true}, STATE_BUSY, "bbwbb"},
+        {{PARTITION_PRESENT, REQUEST_NONE, false, true}, PARTITION_STATE_RUNNING, "ww..."},
+        {{PARTITION_PRESENT, REQUEST_NONE, false, false}, PARTITION_STATE_RUNNING, "ww.n."},
+        {{PARTITION_PRESENT, REQUEST_NONE, true, true}, PARTITION_STATE_BUSY, "bb.bb"},
+        {{PARTITION_PRESENT, REQUEST_STOP, false, true}, PARTITION_STATE_BUSY, "bb.bb"},
+        {{PARTITION_PRESENT, REQUEST_RESET, true, true}, PARTITION_STATE_BUSY, "bb.bb"},
+        {{PARTITION_PRESENT, REQUEST_STOPPED, false, true}, PARTITION_STATE_STOPPED, "w.w.."},
+        {{PARTITION_PRESENT, REQUEST_STOPPED, false, false}, PARTITION_STATE_STOPPED, "wnwn."},
+        {{PARTITION_ENDING, REQUEST_RESET, true, true}, PARTITION_STATE_BUSY, "bbbbb"},
+        {{PARTITION_ENDING, REQUEST_STOPPED, false, true}, PARTITION_STATE_STOPPED, "w.w.."},
+        {{PARTITION_ABSENT, REQUEST_STOPPED, false, true}, PARTITION_STATE_ABSENT, ".wwww"},
+        {{PARTITION_ABSENT, REQUEST_NONE, false, true}, PARTITION_STATE_BUSY, "bbwbb"},
+        {{PARTITION_ABSENT, REQUEST_STOP, true, true}, PARTITION_STATE_BUSY, "bbwbb"},
     };
 
     (void)state;
@@ -316,7 +317,7 @@ static void random_calls_reach_nothing_else(void **state)
     for (uint32_t i = 0; i < RANDOM_CALLS; i++) {
         uint32_t partition = (uint32_t)(random_number() % PARTITIONS);
 
-        (void)call(MANAGER_STATUS + (uint32_t)(random_number() % 7), random_argument(),
+        (void)call(CALL_PARTITION_STATUS + (uint32_t)(random_number() % 7), random_argument(),
                    random_argument(), random_argument());
         partitions[partition].management.answered = orders.orders[partition].number;
         staging[random_number() % 64] ^= (uint8_t)(random_number() % 8 == 0);

@@ -7,9 +7,9 @@
 
 #include <cmocka.h>
 
-#include "call/function.h"
-#include "call/services.h"
+#include "hypercall/services.h"
 #include "stolen_time/times.h"
+#include <arch/hypercalls.h>
 
 #define MHZ  UINT64_C(1000000)
 #define PAGE UINT64_C(0x50000000)

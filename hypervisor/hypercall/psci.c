@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "psci/psci.h"
+#include "hypercall/psci.h"
 
-#include "call/function.h"
 #include "gic/affinity.h"
+#include <arch/hypercalls.h>
 
-#define SMCCC_VERSION    0x80000000u
 #define PSCI_VERSION_1_1 0x10001
 
-/* DEN0022, 5.1: numbers from CALL_STANDARD_SECURE on. */
+#define NUMBER(function) ((function) - CALL_OWNER_PSCI)
+
 enum psci_function {
-    VERSION = 0,
-    CPU_SUSPEND = 1,
-    CPU_OFF = 2,
-    CPU_ON = 3,
-    AFFINITY_INFO = 4,
-    MIGRATE_INFO_TYPE = 6,
-    SYSTEM_OFF = 8,
-    SYSTEM_RESET = 9,
-    FEATURES = 10,
-    SYSTEM_RESET2 = 18,
+    VERSION = NUMBER(PSCI_VERSION),
+    CPU_SUSPEND = NUMBER(PSCI_CPU_SUSPEND),
+    CPU_OFF = NUMBER(PSCI_CPU_OFF),
+    CPU_ON = NUMBER(PSCI_CPU_ON),
+    AFFINITY_INFO = NUMBER(PSCI_AFFINITY_INFO),
+    MIGRATE_INFO_TYPE = NUMBER(PSCI_MIGRATE_INFO_TYPE),
+    SYSTEM_OFF = NUMBER(PSCI_SYSTEM_OFF),
+    SYSTEM_RESET = NUMBER(PSCI_SYSTEM_RESET),
+    FEATURES = NUMBER(PSCI_FEATURES),
+    SYSTEM_RESET2 = NUMBER(PSCI_SYSTEM_RESET2),
 };
 
 #define FUNCTIONS_64 (1u << CPU_SUSPEND | 1u << CPU_ON | 1u << AFFINITY_INFO | 1u << SYSTEM_RESET2)
@@ -47,7 +47,7 @@ enum psci_result {
 
 static unsigned function_of(uint32_t call)
 {
-    uint32_t number = (call & ~CALL_64) - CALL_STANDARD_SECURE;
+    uint32_t number = (call & ~CALL_64) - CALL_OWNER_PSCI;
 
     return number < 32 && ((call & CALL_64 ? FUNCTIONS_64 : FUNCTIONS_32) >> number & 1) != 0
                ? number
@@ -56,7 +56,7 @@ static unsigned function_of(uint32_t call)
 
 static int features(uint32_t call)
 {
-    return call == SMCCC_VERSION || function_of(call) != NO_FUNCTION ? SUCCESS : NOT_SUPPORTED;
+    return call == CALL_SMCCC_VERSION || function_of(call) != NO_FUNCTION ? SUCCESS : NOT_SUPPORTED;
 }
 
 static bool in_memory(const struct description_partition *described, uint64_t address)
@@ -116,7 +116,7 @@ enum psci_action psci_call(struct partition *partition, uint32_t vcpu, uint64_t 
     uint32_t call = (uint32_t)registers[0];
     uint64_t limit = (call & CALL_64) != 0 ? UINT64_MAX : UINT32_MAX;
     const uint64_t arguments[] = {registers[1] & limit, registers[2] & limit, registers[3] & limit};
-    enum psci_action action = PSCI_RETURN;
+    enum psci_action action = ACTION_RETURN;
     int result = NOT_SUPPORTED;
 
     switch (function_of(call)) {
@@ -125,14 +125,14 @@ enum psci_action psci_call(struct partition *partition, uint32_t vcpu, uint64_t 
         break;
     case CPU_SUSPEND:
         result = (arguments[0] & POWER_STATE_MUST_BE_0) == 0 ? SUCCESS : INVALID_PARAMETERS;
-        action = result == SUCCESS ? PSCI_SUSPEND : PSCI_RETURN;
+        action = result == SUCCESS ? ACTION_SUSPEND : ACTION_RETURN;
         break;
     case CPU_OFF:
         __atomic_store_n(&partition->power[vcpu].state, VCPU_OFF, __ATOMIC_SEQ_CST);
-        return PSCI_CORE_OFF;
+        return ACTION_CORE_OFF;
     case CPU_ON:
         result = core_on(partition, arguments, target);
-        action = result == SUCCESS ? PSCI_CORE_START : PSCI_RETURN;
+        action = result == SUCCESS ? ACTION_CORE_START : ACTION_RETURN;
         break;
     case AFFINITY_INFO:
         result = affinity_info(partition, arguments);
@@ -141,15 +141,15 @@ enum psci_action psci_call(struct partition *partition, uint32_t vcpu, uint64_t 
         result = NOTHING_TO_MIGRATE;
         break;
     case SYSTEM_OFF:
-        return PSCI_SYSTEM_OFF;
+        return ACTION_SYSTEM_OFF;
     case SYSTEM_RESET:
-        return PSCI_SYSTEM_RESET;
+        return ACTION_SYSTEM_RESET;
     case FEATURES:
         result = features((uint32_t)arguments[0]);
         break;
     case SYSTEM_RESET2:
         if ((uint32_t)arguments[0] == 0) { /* SYSTEM_WARM_RESET */
-            return PSCI_SYSTEM_RESET;
+            return ACTION_SYSTEM_RESET;
         }
         result = INVALID_PARAMETERS;
         break;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Tests hypervisor/psci with calls of the first partition, which has three VCPUs. */
+/* Tests hypervisor/hypercall/psci.c with calls of the first partition, which has three VCPUs. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,8 +7,8 @@
 
 #include <cmocka.h>
 
-#include "calls.h"
-#include "psci/psci.h"
+#include "hypercall/psci.h"
+#include "psci_calls.h"
 #include <string.h>
 
 #define SMC32(number) (0x84000000u + (number))
@@ -44,7 +44,7 @@ static int64_t call(uint64_t function, uint64_t first, uint64_t second, uint64_t
 
 static int64_t answer(uint64_t function, uint64_t first)
 {
-    return call(function, first, 0, 0, PSCI_RETURN);
+    return call(function, first, 0, 0, ACTION_RETURN);
 }
 
 static void test_versions(void **state)
@@ -82,21 +82,21 @@ static void test_core_on(void **state)
     struct vcpu_power *power = &calls_partition.power[2];
 
     (void)state;
-    assert_int_equal(call(SMC64(3), 2, CALLS_MEMORY + 8, 77, PSCI_CORE_START), SUCCESS);
+    assert_int_equal(call(SMC64(3), 2, CALLS_MEMORY + 8, 77, ACTION_CORE_START), SUCCESS);
     assert_int_equal(target, 2);
     assert_int_equal(power->state, VCPU_STARTING);
     assert_int_equal(power->entry, CALLS_MEMORY + 8);
     assert_int_equal(power->context, 77);
-    assert_int_equal(call(SMC64(3), 2, CALLS_MEMORY, 78, PSCI_RETURN), ON_PENDING);
+    assert_int_equal(call(SMC64(3), 2, CALLS_MEMORY, 78, ACTION_RETURN), ON_PENDING);
     power->state = VCPU_ON;
-    assert_int_equal(call(SMC64(3), 2, CALLS_MEMORY, 78, PSCI_RETURN), ALREADY_ON);
+    assert_int_equal(call(SMC64(3), 2, CALLS_MEMORY, 78, ACTION_RETURN), ALREADY_ON);
     assert_int_equal(power->entry, CALLS_MEMORY + 8);
     assert_int_equal(power->context, 77);
     /* The calling VCPU. */
-    assert_int_equal(call(SMC64(3), 0, CALLS_MEMORY, 0, PSCI_RETURN), ALREADY_ON);
+    assert_int_equal(call(SMC64(3), 0, CALLS_MEMORY, 0, ACTION_RETURN), ALREADY_ON);
     /* SMC32 calls ignore the upper halves of the arguments. */
     assert_int_equal(call(SMC32(3), UINT64_C(1) << 40 | 1, UINT64_C(1) << 32 | CALLS_MEMORY,
-                          UINT64_MAX, PSCI_CORE_START),
+                          UINT64_MAX, ACTION_CORE_START),
                      SUCCESS);
     assert_int_equal(target, 1);
     assert_int_equal(calls_partition.power[1].entry, CALLS_MEMORY);
@@ -107,24 +107,25 @@ static void test_core_on_refused(void **state)
 {
     (void)state;
     /* No VCPU. */
-    assert_int_equal(call(SMC64(3), 3, CALLS_MEMORY, 0, PSCI_RETURN), INVALID_PARAMETERS);
-    assert_int_equal(call(SMC64(3), 0x100, CALLS_MEMORY, 0, PSCI_RETURN), INVALID_PARAMETERS);
-    assert_int_equal(call(SMC64(3), 9, CALLS_MEMORY, 0, PSCI_RETURN), INVALID_PARAMETERS);
-    assert_int_equal(call(SMC64(3), 1u << 31 | 1, CALLS_MEMORY, 0, PSCI_RETURN),
+    assert_int_equal(call(SMC64(3), 3, CALLS_MEMORY, 0, ACTION_RETURN), INVALID_PARAMETERS);
+    assert_int_equal(call(SMC64(3), 0x100, CALLS_MEMORY, 0, ACTION_RETURN), INVALID_PARAMETERS);
+    assert_int_equal(call(SMC64(3), 9, CALLS_MEMORY, 0, ACTION_RETURN), INVALID_PARAMETERS);
+    assert_int_equal(call(SMC64(3), 1u << 31 | 1, CALLS_MEMORY, 0, ACTION_RETURN),
                      INVALID_PARAMETERS);
-    assert_int_equal(call(SMC64(3), UINT64_MAX, CALLS_MEMORY, 0, PSCI_RETURN), INVALID_PARAMETERS);
+    assert_int_equal(call(SMC64(3), UINT64_MAX, CALLS_MEMORY, 0, ACTION_RETURN),
+                     INVALID_PARAMETERS);
     /* Outside of the partition's memory. */
-    assert_int_equal(call(SMC64(3), 1, CALLS_MEMORY - 4, 0, PSCI_RETURN), INVALID_ADDRESS);
-    assert_int_equal(call(SMC64(3), 1, CALLS_MEMORY + CALLS_MEMORY_BYTES, 0, PSCI_RETURN),
+    assert_int_equal(call(SMC64(3), 1, CALLS_MEMORY - 4, 0, ACTION_RETURN), INVALID_ADDRESS);
+    assert_int_equal(call(SMC64(3), 1, CALLS_MEMORY + CALLS_MEMORY_BYTES, 0, ACTION_RETURN),
                      INVALID_ADDRESS);
-    assert_int_equal(call(SMC64(3), 1, CALLS_DEVICE, 0, PSCI_RETURN), INVALID_ADDRESS);
-    assert_int_equal(call(SMC64(3), 1, UINT64_MAX, 0, PSCI_RETURN), INVALID_ADDRESS);
+    assert_int_equal(call(SMC64(3), 1, CALLS_DEVICE, 0, ACTION_RETURN), INVALID_ADDRESS);
+    assert_int_equal(call(SMC64(3), 1, UINT64_MAX, 0, ACTION_RETURN), INVALID_ADDRESS);
     assert_int_equal(calls_partition.power[1].state, VCPU_OFF);
     assert_int_equal(calls_partition.power[2].state, VCPU_OFF);
     assert_int_equal(target, 99);
     /* Up to the last instruction of its second memory range. */
     assert_int_equal(
-        call(SMC64(3), 1, CALLS_SECOND_MEMORY + CALLS_MEMORY_BYTES - 4, 0, PSCI_CORE_START),
+        call(SMC64(3), 1, CALLS_SECOND_MEMORY + CALLS_MEMORY_BYTES - 4, 0, ACTION_CORE_START),
         SUCCESS);
 }
 
@@ -132,7 +133,7 @@ static void test_core_off(void **state)
 {
     (void)state;
     calls_partition.power[1].state = VCPU_ON;
-    (void)call(SMC32(2), 0, 0, 0, PSCI_CORE_OFF);
+    (void)call(SMC32(2), 0, 0, 0, ACTION_CORE_OFF);
     assert_int_equal(calls_partition.power[0].state, VCPU_OFF);
     assert_int_equal(calls_partition.power[1].state, VCPU_ON);
 }
@@ -146,14 +147,14 @@ static void test_affinity_info(void **state)
     assert_int_equal(answer(SMC64(4), 2), 2);
     assert_int_equal(answer(SMC32(4), 1), 1);
     assert_int_equal(answer(SMC64(4), 3), INVALID_PARAMETERS);
-    assert_int_equal(call(SMC64(4), 0, 1, 0, PSCI_RETURN), INVALID_PARAMETERS);
+    assert_int_equal(call(SMC64(4), 0, 1, 0, ACTION_RETURN), INVALID_PARAMETERS);
 }
 
 static void test_suspend(void **state)
 {
     (void)state;
-    assert_int_equal(call(SMC64(1), 0, 0, 0, PSCI_SUSPEND), SUCCESS);
-    assert_int_equal(call(SMC32(1), 0x0300ffff, 0, 0, PSCI_SUSPEND), SUCCESS);
+    assert_int_equal(call(SMC64(1), 0, 0, 0, ACTION_SUSPEND), SUCCESS);
+    assert_int_equal(call(SMC32(1), 0x0300ffff, 0, 0, ACTION_SUSPEND), SUCCESS);
     /* Without power-down; reserved bits. */
     assert_int_equal(answer(SMC64(1), 1u << 16), INVALID_PARAMETERS);
     assert_int_equal(answer(SMC64(1), 1u << 17), INVALID_PARAMETERS);
@@ -163,10 +164,10 @@ static void test_suspend(void **state)
 static void test_system(void **state)
 {
     (void)state;
-    (void)call(SMC32(8), 0, 0, 0, PSCI_SYSTEM_OFF);
-    (void)call(SMC32(9), 0, 0, 0, PSCI_SYSTEM_RESET);
-    (void)call(SMC32(18), 0, 5, 0, PSCI_SYSTEM_RESET);
-    (void)call(SMC64(18), 0, 0, 0, PSCI_SYSTEM_RESET);
+    (void)call(SMC32(8), 0, 0, 0, ACTION_SYSTEM_OFF);
+    (void)call(SMC32(9), 0, 0, 0, ACTION_SYSTEM_RESET);
+    (void)call(SMC32(18), 0, 5, 0, ACTION_SYSTEM_RESET);
+    (void)call(SMC64(18), 0, 0, 0, ACTION_SYSTEM_RESET);
     assert_int_equal(answer(SMC64(18), 1), INVALID_PARAMETERS);
     assert_int_equal(answer(SMC32(18), 1u << 31), INVALID_PARAMETERS);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The calls for channels (arch/channel.h). */
-#ifndef CHANNEL_CALLS_H
-#define CHANNEL_CALLS_H
+/* The calls for channels (arch/hypercalls.h). channel/absent.c has them for images without
+ * channels. */
+#ifndef HYPERCALL_CHANNEL_H
+#define HYPERCALL_CHANNEL_H
 
 #include "hypervisor/vcpu.h"
 #include <stdbool.h>
@@ -10,7 +11,7 @@
 /* Returns true if SMCCC_ARCH_FEATURES announces the function: to partitions with a channel. */
 bool channel_has_call(const struct vcpu *vcpu, uint32_t function);
 
-/* Handles a call. `registers`: X0 to X3. Returns X0. */
+/* Handles CALL_CHANNEL_NOTIFY or CALL_CHANNEL_SET_STATE. `registers`: X0 to X3. Returns X0. */
 int64_t channel_call(const struct vcpu *vcpu, const uint64_t registers[4]);
 
 #endif

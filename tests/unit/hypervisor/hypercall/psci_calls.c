@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "calls.h"
+#include "psci_calls.h"
 
-#include "psci/psci.h"
+#include "hypercall/psci.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,15 +75,15 @@ static void make(const uint8_t *data, uint64_t *registers)
 static void obey(enum psci_action action, unsigned vcpu, uint32_t target, uint64_t function)
 {
     switch (action) {
-    case PSCI_CORE_START:
+    case ACTION_CORE_START:
         require(target < CALLS_VCPUS, "its own VCPUs are started", function);
         require(in_memory(calls_partition.power[target].entry), "VCPUs start in memory", function);
         break;
-    case PSCI_CORE_OFF:
+    case ACTION_CORE_OFF:
         require(calls_partition.power[vcpu].state == VCPU_OFF, "off is off", function);
         break;
-    case PSCI_SYSTEM_OFF:
-    case PSCI_SYSTEM_RESET:
+    case ACTION_SYSTEM_OFF:
+    case ACTION_SYSTEM_RESET:
         calls_reset();
         break;
     default:
@@ -123,12 +123,12 @@ static void step(const uint8_t *data)
     before = calls_partition;
     action = psci_call(&calls_partition, vcpu, registers, &target);
     result = registers[0];
-    if (action == PSCI_RETURN || action == PSCI_SUSPEND) {
+    if (action == ACTION_RETURN || action == ACTION_SUSPEND) {
         require(same_power(&before, &calls_partition), "what only answers changes nothing",
                 function);
         require(result == 0x10001 || result <= 2 || (int64_t)result >= -9, "answers are known",
                 function);
-    } else if (action == PSCI_CORE_START) {
+    } else if (action == ACTION_CORE_START) {
         require(target < CALLS_VCPUS && before.power[target].state == VCPU_OFF && result == 0,
                 "what is off is started", function);
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "manager/calls.h"
+#include "hypercall/manager.h"
 
 #include "manager/checksum.h"
 #include "manager/image.h"
@@ -37,7 +37,7 @@ static int64_t status(const struct manager_orders *orders, uint32_t index, uint6
     };
 
     *result = (uint64_t)(int64_t)__atomic_load_n(&partition->management.result, __ATOMIC_ACQUIRE);
-    return taken ? order_state(&situation) : STATE_BUSY;
+    return taken ? order_state(&situation) : PARTITION_STATE_BUSY;
 }
 
 /* Writes the order, and makes the boot core of its partition take it, whatever its guest does. */
@@ -121,20 +121,21 @@ int64_t manager_call(const struct vcpu *vcpu, uint64_t registers[4])
     uint32_t function = (uint32_t)registers[0];
     uint64_t index = registers[1];
 
-    if (!is_manager(vcpu) || function < MANAGER_STATUS || function > MANAGER_DESTROY) {
+    if (!is_manager(vcpu) || function < CALL_PARTITION_STATUS ||
+        function > CALL_PARTITION_DESTROY) {
         return MANAGER_NOT_SUPPORTED;
     }
     if (index >= vcpu->partition->system->partition_count) {
         return MANAGER_INVALID;
     }
-    if (function == MANAGER_STATUS) {
+    if (function == CALL_PARTITION_STATUS) {
         return status(vcpu->partition->management.orders, (uint32_t)index, &registers[1]);
     }
     if (index == vcpu->partition->index) {
         return MANAGER_INVALID;
     }
-    if (function == MANAGER_REPLACE) {
+    if (function == CALL_PARTITION_REPLACE) {
         return replace(vcpu, (uint32_t)index, registers);
     }
-    return give(vcpu, (uint32_t)index, function - MANAGER_CREATE + ORDER_CREATE, &none);
+    return give(vcpu, (uint32_t)index, function - CALL_PARTITION_CREATE, &none);
 }

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Calls of a guest by HVC or SMC (SMC Calling Convention 1.1, DEN0028): function identifiers,
+ * arguments and results. The hypervisor, guests and the tools use the numbers: append only.
+ * docs/hypercalls.md lists who may call what. hypervisor_call() makes a call
+ * (arch/hypervisor_call.h).
+ *
+ * W0 is the function, X1 to X3 are the arguments, and X0 is the result. A negative result is an
+ * error. CALL_NOT_SUPPORTED is returned for every function that does not exist or that the caller
+ * may not call.
+ */
+#ifndef ARCH_HYPERCALLS_H
+#define ARCH_HYPERCALLS_H
+
+#include <stdint.h>
+
+/* DEN0028, "Function identifier ranges". Bits 31 and 29:24 are a fast call and its owner. */
+#define CALL_OWNER_MASK 0xbf000000u
+#define CALL_OWNER_PSCI 0x84000000u
+#define CALL_64         0x40000000u /* arguments and results of 64 bits */
+
+enum call_result {
+    CALL_SUCCESS = 0,
+    CALL_NOT_SUPPORTED = -1,
+};
+
+/* DEN0028, 7. */
+#define CALL_SMCCC_VERSION       0x80000000u
+#define CALL_SMCCC_ARCH_FEATURES 0x80000001u /* W1: a function; may the caller use it? */
+
+/* PSCI 1.1 (DEN0022, 5.1), for the VCPUs of the caller's own partition. With CALL_64 the functions
+ * of which DEN0022 says so take arguments of 64 bits. */
+#define PSCI_VERSION           0x84000000u
+#define PSCI_CPU_SUSPEND       0x84000001u
+#define PSCI_CPU_OFF           0x84000002u
+#define PSCI_CPU_ON            0x84000003u
+#define PSCI_AFFINITY_INFO     0x84000004u
+#define PSCI_MIGRATE_INFO_TYPE 0x84000006u
+#define PSCI_SYSTEM_OFF        0x84000008u
+#define PSCI_SYSTEM_RESET      0x84000009u
+#define PSCI_FEATURES          0x8400000au
+#define PSCI_SYSTEM_RESET2     0x84000012u
+
+/* DEN0057 (Paravirtualized Time for Arm-based Systems), and the hypervisor's own call for virtual
+ * time. Results are guest addresses in a struct vcpu_times (arch/vcpu_times.h) of the caller. */
+#define CALL_PV_TIME_FEATURES 0xc5000020u /* is the function in W1 supported? */
+#define CALL_PV_TIME_ST       0xc5000021u /* address of `stolen_time` */
+#define CALL_HYPERVISOR_TIMES 0xc6000000u /* address of `absence` */
+
+/* DEN0028, "General service queries". */
+#define CALL_HYPERVISOR_UID      0x8600ff01u /* W0 to W3: the UUID */
+#define CALL_HYPERVISOR_REVISION 0x8600ff03u /* X0: major, X1: minor */
+
+/* Channels (arch/channel.h), for partitions that are an end of one. W1 is the index of the channel
+ * in the system description. At the receiving end of a one-way channel the calls have no effect,
+ * because nothing flows back to the sender. */
+#define CALL_CHANNEL_NOTIFY 0x86000020u /* rings the doorbell of the other end */
+/* W2: the state of the caller's end from now on. Writes it to the state page, after all that the
+ * caller has written before, and rings the doorbell of the other end. */
+#define CALL_CHANNEL_SET_STATE 0x86000021u
+
+/*
+ * Partitions, for the boot VCPU of the manager. X1 is the index of a partition in the system file.
+ * X0 is enum manager_result, unless stated otherwise. An order is given when the call returns
+ * MANAGER_DONE; the partition carries it out later.
+ */
+/* X0: enum partition_state, or MANAGER_INVALID. X1: the result of the last order. */
+#define CALL_PARTITION_STATUS 0xc6000010u
+/* Orders: CALL_PARTITION_CREATE + enum order_command. */
+#define CALL_PARTITION_CREATE 0xc6000011u
+#define CALL_PARTITION_START  0xc6000012u
+#define CALL_PARTITION_STOP   0xc6000013u
+/* X2: where the image is in staging (bits 63:32, a multiple of the page size) and its bytes (31:0).
+ * X3: CRC-32 of it. Each call checks a part of the image; the last one gives the order. */
+#define CALL_PARTITION_REPLACE 0xc6000014u
+#define CALL_PARTITION_DESTROY 0xc6000015u
+
+#define CALL_PARTITIONS_MAX 8u /* partitions of a system */
+
+enum order_command { ORDER_CREATE, ORDER_START, ORDER_STOP, ORDER_REPLACE, ORDER_DESTROY };
+
+enum partition_state {
+    PARTITION_STATE_ABSENT,
+    PARTITION_STATE_STOPPED,
+    PARTITION_STATE_RUNNING,
+    PARTITION_STATE_BUSY, /* it starts or stops, or has not taken the last order */
+};
+
+enum manager_result {
+    MANAGER_AGAIN = 1, /* the image is checked in steps: make the same call again */
+    MANAGER_DONE = 0,
+    MANAGER_NOT_SUPPORTED = CALL_NOT_SUPPORTED, /* the caller is not the manager's boot VCPU */
+    MANAGER_INVALID = -2,                       /* no such partition, or the manager itself */
+    MANAGER_BUSY = -3, /* the partition starts, stops, or has not taken the last order */
+    MANAGER_WRONG_STATE = -4,
+    MANAGER_NEVER_RESTARTS = -5, /* restart = "never", and it has been started before */
+    MANAGER_BAD_IMAGE = -6,      /* no arm64 Image, or not one for the partition's entry */
+    MANAGER_TOO_LARGE = -7,      /* outside staging, or larger than the partition's room */
+    MANAGER_DAMAGED = -8,        /* another checksum than that of the call */
+    MANAGER_CHANGED = -9,        /* the image was changed in staging after its check */
+};
+
+#endif

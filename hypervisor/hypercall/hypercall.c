@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "hypercall/hypercall.h"
+
+#include "hypercall/channel.h"
+#include "hypercall/manager.h"
+#include "hypercall/psci.h"
+#include "hypercall/services.h"
+#include "vcpu/power.h"
+#include <arch/hypercalls.h>
+
+#define SMCCC_VERSION_1_1 0x10001
+
+/* Returns CALL_SUCCESS if the caller may use the function (DEN0028, SMCCC_ARCH_FEATURES). */
+static int64_t features(const struct vcpu *vcpu, uint32_t function)
+{
+    bool is_supported = function == CALL_SMCCC_VERSION || function == CALL_SMCCC_ARCH_FEATURES ||
+                        services_have(vcpu, function) || channel_has_call(vcpu, function);
+
+    return is_supported ? CALL_SUCCESS : CALL_NOT_SUPPORTED;
+}
+
+/* Makes any call but those of PSCI. `registers`: X0 to X3. Returns the result for X0. */
+static int64_t call(const struct vcpu *vcpu, uint64_t registers[4])
+{
+    switch ((uint32_t)registers[0]) {
+    case CALL_SMCCC_VERSION:
+        return SMCCC_VERSION_1_1;
+    case CALL_SMCCC_ARCH_FEATURES:
+        return features(vcpu, (uint32_t)registers[1]);
+    case CALL_PV_TIME_FEATURES:
+    case CALL_PV_TIME_ST:
+    case CALL_HYPERVISOR_TIMES:
+    case CALL_HYPERVISOR_UID:
+    case CALL_HYPERVISOR_REVISION:
+        return services_call(vcpu, registers);
+    case CALL_CHANNEL_NOTIFY:
+    case CALL_CHANNEL_SET_STATE:
+        return channel_call(vcpu, registers);
+    case CALL_PARTITION_STATUS:
+    case CALL_PARTITION_CREATE:
+    case CALL_PARTITION_START:
+    case CALL_PARTITION_STOP:
+    case CALL_PARTITION_REPLACE:
+    case CALL_PARTITION_DESTROY:
+        return manager_call(vcpu, registers);
+    default:
+        return CALL_NOT_SUPPORTED;
+    }
+}
+
+void hypercall_handle(struct vcpu *vcpu, struct registers *registers)
+{
+    if (((uint32_t)registers->x[0] & CALL_OWNER_MASK) == CALL_OWNER_PSCI) {
+        uint32_t target = 0;
+        enum psci_action action = psci_call(vcpu->partition, vcpu->number, registers->x, &target);
+
+        vcpu->report.exits[EXIT_POWER]++;
+        power_change(vcpu, action, target);
+        return;
+    }
+    vcpu->report.exits[EXIT_HYPERCALL]++;
+    registers->x[0] = (uint64_t)call(vcpu, registers->x);
+}
