@@ -127,6 +127,8 @@ def test_the_hypervisor_reaches_all_that_is_put_together() -> None:
         ("tests/systems/bad/x.toml", "systems", "vm"),
         ("tests/vm/linked/guest.c", "vm", "unit"),
         ("tests/device/README.md", "device", "vm"),
+        ("tests/guests/README.md", "vm", "unit"),
+        ("tests/guests/unknown.h", "isolation", "unit"),
         ("docs/test.md", _STYLE, "vm"),
     ],
 )

@@ -18,7 +18,7 @@ from support.bare_guest import build_guest
 from support.written_system import TWO_STATES, StartGuest, boot, reports
 
 _FOLDER = Path(__file__).parent / "registers"
-_ROGUE = Path(__file__).parents[2] / "apps" / "tests" / "rogue"
+_ROGUE = Path(__file__).parents[1] / "guests" / "rogue"
 _SOURCES = (_FOLDER / "guest.c", _ROGUE / "try.S")
 _NAMES = ("first", "second")
 _STRETCHES = 2  # of 200 rounds; the other guest holds its values during the second at the latest

@@ -38,6 +38,8 @@ _READERS = (
     (re.compile(r"channel/rtems/"), ("rtems",)),
     (re.compile(r"\.clang-(format|tidy)"), ("style",)),
 )
+# The suites that boot guests of tests/guests.
+_SUITES_WITH_GUESTS = ("isolation", "rtems", "systems", "tools", "vm")
 _ALWAYS = "style/test_style.py"  # formatting, lint, types, licences: seconds
 _LAYOUTS = "tools/test_layouts.py"  # compares types of C with what Python knows about them
 _LAYOUT_SOURCE = re.compile(
@@ -261,7 +263,7 @@ class Reach:
         if name in self.python.files or name.endswith(".py"):
             return self._by_imports({name}) | self._by_readers(name)
         if name.startswith("tests/") and name.count("/") > 1:
-            return {name.split("/")[1]}
+            return _suites_of(name)
         readers = self._by_readers(name) | self._by_name(Path(name).name)
         if readers or name.endswith(_DOCUMENT_SUFFIXES) or name.startswith(("docs/", "LICENSE")):
             return readers
@@ -299,7 +301,7 @@ class Reach:
             # No build uses the file: a test may compile it itself, otherwise its use is unknown. A
             # removed file needs no test, because the files that used it have changed too.
             if name.startswith("tests/"):
-                found.add(name.split("/")[1])
+                found |= _suites_of(name)
             elif (self.python.root / name).exists():
                 found.add(".")
         for folder, graph in self.graphs.items():
@@ -386,6 +388,12 @@ class Reach:
             for unit in units
             if not unit.startswith(("external/", "build/"))
         }
+
+
+def _suites_of(name: str) -> set[str]:
+    """Return the suites that a file below tests/ belongs to."""
+    folder = name.split("/")[1]
+    return set(_SUITES_WITH_GUESTS) if folder == "guests" else {folder}
 
 
 def _test(name: str) -> str:

@@ -25,6 +25,7 @@ _PARTS = {
     "libc": "libc",
     "apps": "program",
     "bench": "program",
+    "tests/guests": "program",
 }
 LIBRARIES = "lwip"
 PARTS = ("driver", "port", "kernel", "lwip", "libc", "program")
