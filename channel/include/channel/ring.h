@@ -151,7 +151,7 @@ static inline uint32_t ring_header_tag(uint64_t header)
  * neither is a length that is available. */
 static inline enum ring_header_kind ring_classify_header(uint64_t header, uint64_t available)
 {
-    if (ring_size(ring_header_length(header)) <= available) {
+    if (__builtin_expect(ring_size(ring_header_length(header)) <= available, true)) {
         return RING_HEADER_MESSAGE;
     }
     if (header == CHANNEL_SKIP) {
