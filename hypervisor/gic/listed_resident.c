@@ -8,16 +8,18 @@
 #include "vcpu/same_core.h"
 
 /* Returns true if the interrupt is for the VCPU, and no guest has changed its state in the GIC
- * since it was listed last. */
-static bool can_list(const struct vcpu *vcpu, uint32_t number)
+ * since it was listed last. `shares_cores`: partition_shares_cores() of its partition. */
+static bool can_list(const struct vcpu *vcpu, const struct partition *partition, bool shares_cores,
+                     uint32_t number)
 {
-    const struct list_changes *changes = &vcpu->partition->changes;
+    const struct list_changes *changes = &partition->changes;
     const uint32_t *word = number < GIC_PRIVATE_COUNT ? &changes->private_listable[vcpu->number]
                                                       : &changes->listable[number / 32];
 
     return (__atomic_load_n(word, __ATOMIC_RELAXED) >> number % 32 & 1) != 0 &&
            (__atomic_load_n(&changes->vcpus, __ATOMIC_RELAXED) >> vcpu->number & 1) == 0 &&
-           (number < GIC_PRIVATE_COUNT || route_is_to(vcpu, number));
+           (number < GIC_PRIVATE_COUNT || !shares_cores ||
+            route_vcpu(partition, number) == vcpu->number);
 }
 
 /* Returns true if the interrupt may be in a list register, or active without one. A PPI or SPI is
@@ -36,13 +38,15 @@ static bool may_be_listed(const struct interrupt_list *list, uint32_t number, ui
 bool listed_take(struct vcpu *vcpu)
 {
     struct interrupt_list *list = &vcpu->list;
+    const struct partition *partition = vcpu->partition;
+    const bool shares_cores = partition_shares_cores(partition);
     uint32_t number = gic_registers_acknowledge_group1(), free;
     unsigned index;
 
     if (number > GIC_SPI_LAST) { /* IHI 0069, "Special INTIDs" */
         return true;
     }
-    if (partition_shares_cores(vcpu->partition)) {
+    if (shares_cores) {
         profile_count(&vcpu->profile, number);
     }
     list->number = number;
@@ -52,7 +56,7 @@ bool listed_take(struct vcpu *vcpu)
     }
     gic_registers_drop_group1(number);
     free = gic_registers_free_lists();
-    if (free == 0 || list->has_aside || !can_list(vcpu, number) ||
+    if (free == 0 || list->has_aside || !can_list(vcpu, partition, shares_cores, number) ||
         may_be_listed(list, number, free)) {
         return false;
     }
