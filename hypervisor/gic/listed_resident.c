@@ -7,19 +7,27 @@
 #include "gic/system_registers.h"
 #include "vcpu/same_core.h"
 
-/* Returns true if the interrupt is for the VCPU, and no guest has changed its state in the GIC
- * since it was listed last. `shares_cores`: partition_shares_cores() of its partition. */
-static bool can_list(const struct vcpu *vcpu, const struct partition *partition, bool shares_cores,
-                     uint32_t number)
+/* Returns true if the interrupt is routed to the VCPU. Cores that are not shared have one VCPU of a
+ * partition, to which the hardware's route leads. `shares_cores`: partition_shares_cores(). */
+static bool is_routed_here(const struct vcpu *vcpu, const struct partition *partition,
+                           bool shares_cores, uint32_t number)
+{
+    if (!shares_cores) {
+        return true;
+    }
+    return number < GIC_PRIVATE_COUNT || route_vcpu(partition, number) == vcpu->number;
+}
+
+/* Returns true if the interrupt is enabled for the VCPU, and no guest has changed its state in the
+ * GIC since it was listed last. */
+static bool can_list(const struct vcpu *vcpu, const struct partition *partition, uint32_t number)
 {
     const struct list_changes *changes = &partition->changes;
     const uint32_t *word = number < GIC_PRIVATE_COUNT ? &changes->private_listable[vcpu->number]
                                                       : &changes->listable[number / 32];
 
     return (__atomic_load_n(word, __ATOMIC_RELAXED) >> number % 32 & 1) != 0 &&
-           (__atomic_load_n(&changes->vcpus, __ATOMIC_RELAXED) >> vcpu->number & 1) == 0 &&
-           (number < GIC_PRIVATE_COUNT || !shares_cores ||
-            route_vcpu(partition, number) == vcpu->number);
+           (__atomic_load_n(&changes->vcpus, __ATOMIC_RELAXED) >> vcpu->number & 1) == 0;
 }
 
 /* Returns true if the interrupt may be in a list register, or active without one. A PPI or SPI is
@@ -56,7 +64,8 @@ bool listed_take(struct vcpu *vcpu)
     }
     gic_registers_drop_group1(number);
     free = gic_registers_free_lists();
-    if (free == 0 || list->has_aside || !can_list(vcpu, partition, shares_cores, number) ||
+    if (free == 0 || list->has_aside || !can_list(vcpu, partition, number) ||
+        !is_routed_here(vcpu, partition, shares_cores, number) ||
         may_be_listed(list, number, free)) {
         return false;
     }
