@@ -15,6 +15,26 @@
 #include "smmu/smmu.h"
 #include "vcpu/same_core.h"
 
+/*
+ * The boot VCPU moves a partition through enum transition_phase. The partition starts at boot and
+ * for REQUEST_RESET; it stops for REQUEST_STOP. A stop may be requested in any phase.
+ *
+ *   boot, or all VCPUs have stopped
+ *        |
+ *        v
+ *      BLOCK <-------------------------------- stop requested --------+
+ *        | the SMMU blocks DMA, or fails                              |
+ *        v                                                            |
+ *      RESET -- the functions are reset -----> LOAD -- loaded ----> PERMIT
+ *        |                                      |                   |    |
+ *        | stop requested, or the SMMU          | stop              |    | the SMMU
+ *        | or a function failed                 | requested         |    | permits DMA
+ *        |                                      |          the SMMU |    v
+ *        |                                      |            failed |   NONE, REQUEST_NONE:
+ *        v                                      v                   v   the boot VCPU executes
+ *      NONE, REQUEST_STOPPED <------------------+-------------------+
+ */
+
 static struct vcpu_power *power_of(const struct vcpu *vcpu)
 {
     return &vcpu->partition->power[vcpu->number];
@@ -33,7 +53,7 @@ static uint32_t first_running(const struct partition *partition)
     return vcpu;
 }
 
-static bool boots(const struct vcpu *vcpu)
+static bool is_boot_vcpu(const struct vcpu *vcpu)
 {
     return vcpu->number == 0;
 }
@@ -181,8 +201,9 @@ static enum life_step continue_reset(const struct vcpu *vcpu)
     return LIFE_POLL;
 }
 
-/* Returns what the SMMU answered. One that takes too long has failed. */
-static enum smmu_answer judge(struct partition *partition, enum smmu_answer answer)
+/* Returns the SMMU's answer to a change of DMA, or SMMU_FAILED after the time limit or a fault of
+ * the device. A failed change is ended. */
+static enum smmu_answer limit_smmu_answer(struct partition *partition, enum smmu_answer answer)
 {
     struct transition *transition = &partition->transition;
 
@@ -199,7 +220,8 @@ static enum smmu_answer judge(struct partition *partition, enum smmu_answer answ
 static enum life_step continue_block(struct partition *partition)
 {
     struct transition *transition = &partition->transition;
-    enum smmu_answer answer = judge(partition, smmu_block_dma(partition, &transition->change));
+    enum smmu_answer answer =
+        limit_smmu_answer(partition, smmu_block_dma(partition, &transition->change));
 
     if (answer != SMMU_PENDING) {
         transition->is_quiet = answer == SMMU_DONE;
@@ -221,7 +243,8 @@ static enum life_step continue_permit(struct vcpu *vcpu)
     struct partition *partition = vcpu->partition;
     struct transition *transition = &partition->transition;
     struct vcpu_power *power = power_of(vcpu);
-    enum smmu_answer answer = judge(partition, smmu_permit_dma(partition, &transition->change));
+    enum smmu_answer answer =
+        limit_smmu_answer(partition, smmu_permit_dma(partition, &transition->change));
 
     if (answer == SMMU_PENDING) {
         return LIFE_POLL;
@@ -268,14 +291,14 @@ static enum life_step complete_request(struct vcpu *vcpu)
 {
     struct partition *partition = vcpu->partition;
 
-    if (!boots(vcpu)) {
+    if (!is_boot_vcpu(vcpu)) {
         gic_send(partition, 0);
         return LIFE_SLEEP;
     }
     return begin(partition);
 }
 
-static bool time_is_over(const struct request_watch *watch)
+static bool is_time_over(const struct request_watch *watch)
 {
     return register_read(cntpct_el0) - watch->requested >= register_read(cntfrq_el0); /* 1 s */
 }
@@ -286,7 +309,7 @@ static void report_missing(const struct vcpu *vcpu, uint32_t missing)
 {
     const struct partition *partition = vcpu->partition;
 
-    if (boots(vcpu) || missing == 0) {
+    if (is_boot_vcpu(vcpu) || missing == 0) {
         terminal_print("%s waits: core %u does not answer", partition->described->name,
                        partition->described->vcpus[missing].core);
     }
@@ -308,7 +331,7 @@ static enum life_step handle_request(struct vcpu *vcpu)
             vcpu->partition)) { /* they always answer, and some may need this core */
         return LIFE_SLEEP;
     }
-    if (watch->is_timed && !time_is_over(watch)) {
+    if (watch->is_timed && !is_time_over(watch)) {
         return LIFE_POLL;
     }
     if (watch->is_timed) {
@@ -332,7 +355,7 @@ static void read_request(struct vcpu *vcpu)
 
 enum life_step life_begin(struct vcpu *vcpu)
 {
-    return boots(vcpu) ? begin(vcpu->partition) : LIFE_POLL;
+    return is_boot_vcpu(vcpu) ? begin(vcpu->partition) : LIFE_POLL;
 }
 
 void life_leave(struct vcpu *vcpu)
@@ -352,7 +375,7 @@ enum life_step life_continue(struct vcpu *vcpu)
     enum life_step next;
 
     read_request(vcpu);
-    if (boots(vcpu) && vcpu->partition->transition.phase != TRANSITION_NONE) {
+    if (is_boot_vcpu(vcpu) && vcpu->partition->transition.phase != TRANSITION_NONE) {
         return continue_transition(vcpu);
     }
     if (is_ready) {

@@ -14,7 +14,7 @@
 /* Arm ARM, ISR_EL1. */
 #define PENDING_FIQ UINT64_C(0x40)
 
-/* Bit i: the boot VCPU of partition i was called, and has not answered. */
+/* Bit i: the boot VCPU of partition i was called, and has not handled the SGI. */
 static uint32_t called __attribute__((section(".bss.monitor_shared")));
 
 static const struct description_partition *partition_at(const struct vcpu *vcpu, uint32_t partition)
@@ -30,9 +30,10 @@ static uint64_t *root_of(const struct vcpu *vcpu, uint32_t partition)
     return (uint64_t *)(uintptr_t)(first + partition * PAGE_BYTES);
 }
 
-/* Takes stage 2 away. The TLB entries are those of the partition's VMID, on all cores. At EL2 no
- * translation of EL1 is in context, so none is made with the other VMID meanwhile. */
-static void withdraw(const struct vcpu *vcpu, uint32_t partition)
+/* Makes the stage 2 entries of a partition invalid, and invalidates the TLB entries of its VMID on
+ * all cores. EL2 uses no translation of EL1, so none is made while VTTBR_EL2 holds the other VMID.
+ */
+static void withdraw_stage2(const struct vcpu *vcpu, uint32_t partition)
 {
     uint64_t own = register_read(vttbr_el2);
 
@@ -40,7 +41,9 @@ static void withdraw(const struct vcpu *vcpu, uint32_t partition)
         description_has_listed_interrupts(partition_at(vcpu, partition))) {
         return;
     }
-    __atomic_thread_fence(__ATOMIC_SEQ_CST); /* after what give_back_unless_called() looks at */
+    /* Orders the write of the request or call, which can_continue() reads, before the withdrawal.
+     */
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
     withdraw_set(root_of(vcpu, partition), partition_at(vcpu, partition), 0);
     register_write(vttbr_el2, (uint64_t)(partition + 1) << VTTBR_VMID_SHIFT);
     __asm__ volatile("dsb ishst\n\tisb\n\ttlbi vmalls12e1is\n\tdsb ish" : : : "memory");
@@ -54,13 +57,13 @@ void recall(const struct vcpu *vcpu, uint32_t partition)
     uint32_t core = description_boot_core(&system->partitions[partition]);
 
     (void)__atomic_fetch_or(&called, UINT32_C(1) << partition, __ATOMIC_SEQ_CST);
-    withdraw(vcpu, partition);
+    withdraw_stage2(vcpu, partition);
     gic_call_core(vcpu->partition, &system->cores[core]);
 }
 
 void recall_own(const struct vcpu *vcpu)
 {
-    withdraw(vcpu, vcpu->partition->index);
+    withdraw_stage2(vcpu, vcpu->partition->index);
 }
 
 void recall_begin_answer(const struct vcpu *vcpu)
@@ -68,25 +71,26 @@ void recall_begin_answer(const struct vcpu *vcpu)
     (void)__atomic_fetch_and(&called, ~(UINT32_C(1) << vcpu->partition->index), __ATOMIC_SEQ_CST);
 }
 
-/* Returns true if nothing is requested of the partition. */
-static bool may_go_on(const struct partition *partition)
+/* Returns true if the partition has no request and its boot VCPU no unanswered call. */
+static bool can_continue(const struct partition *partition)
 {
     return __atomic_load_n(&partition->request, __ATOMIC_SEQ_CST) == REQUEST_NONE &&
            (__atomic_load_n(&called, __ATOMIC_SEQ_CST) >> partition->index & 1u) == 0;
 }
 
-static void give_back(const struct vcpu *vcpu)
+static void restore_stage2(const struct vcpu *vcpu)
 {
     withdraw_set(root_of(vcpu, vcpu->partition->index), vcpu->partition->described, TABLES_VALID);
     __asm__ volatile("dsb ish\n\tisb" : : : "memory");
 }
 
-/* Another core may recall this one again meanwhile: what it does after its call is not undone. */
-static void give_back_unless_called(const struct vcpu *vcpu)
+/* Restores stage 2 unless the core has been recalled again. A recall that comes while the entries
+ * are made valid is found by the second check, which withdraws stage 2 again. */
+static void restore_stage2_unless_called(const struct vcpu *vcpu)
 {
-    if (may_go_on(vcpu->partition)) {
-        give_back(vcpu);
-        if (!may_go_on(vcpu->partition)) {
+    if (can_continue(vcpu->partition)) {
+        restore_stage2(vcpu);
+        if (!can_continue(vcpu->partition)) {
             recall_own(vcpu);
         }
     }
@@ -104,13 +108,13 @@ bool recall_answer(struct vcpu *vcpu)
     for (unsigned i = 0; i < OWN_INTERRUPTS && (register_read(isr_el1) & PENDING_FIQ) != 0; i++) {
         interrupt_handle(vcpu);
     }
-    give_back_unless_called(vcpu);
+    restore_stage2_unless_called(vcpu);
     return true;
 }
 
 void recall_end(const struct vcpu *vcpu)
 {
     if (!listed_has(vcpu->partition)) {
-        give_back(vcpu);
+        restore_stage2(vcpu);
     }
 }
