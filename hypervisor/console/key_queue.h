@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The keys that wait for a partition, oldest first. One place is kept for a command, so that a
+ * queue full of typed bytes still accepts one. The caller holds the terminal's lock, except for
+ * key_queue_is_empty().
+ */
+#ifndef CONSOLE_KEY_QUEUE_H
+#define CONSOLE_KEY_QUEUE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define KEY_QUEUE_KEYS 128u /* a power of two */
+
+/* All zero: the empty queue. */
+struct key_queue {
+    uint16_t keys[KEY_QUEUE_KEYS];
+    uint32_t first; /* position of the oldest key, modulo KEY_QUEUE_KEYS */
+    uint32_t count; /* atomic: read without the lock */
+    bool has_command;
+};
+
+/* Adds a key. Returns false if the queue is full of bytes, or if the key is a command and the queue
+ * still has one. `key`: a byte, or KEY_... of terminal.h. */
+bool key_queue_add(struct key_queue *queue, uint32_t key);
+
+/* Removes the oldest key. Returns false if the queue is empty. */
+bool key_queue_remove(struct key_queue *queue, uint32_t *key);
+
+/* Returns true if the queue is empty. Any core, without the lock. */
+bool key_queue_is_empty(const struct key_queue *queue);
+
+#endif

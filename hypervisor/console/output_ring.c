@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "console/output_ring.h"
+
+bool output_ring_add(struct output_ring *ring, char byte)
+{
+    if (output_ring_length(ring) == OUTPUT_RING_BYTES) {
+        return false;
+    }
+    ring->bytes[ring->added % OUTPUT_RING_BYTES] = byte;
+    ring->added++;
+    return true;
+}
+
+uint8_t output_ring_first(const struct output_ring *ring)
+{
+    return (uint8_t)ring->bytes[ring->removed % OUTPUT_RING_BYTES];
+}
+
+void output_ring_remove_first(struct output_ring *ring)
+{
+    ring->removed++;
+}
+
+void output_ring_clear(struct output_ring *ring)
+{
+    ring->removed = ring->added;
+}
+
+/* Sets the writer's count to 0 if its last byte has been removed from the ring. */
+static void forget_sent(struct output_ring *ring, uint32_t writer)
+{
+    if ((int32_t)(ring->removed - ring->last_end[writer]) >= 0) {
+        ring->unsent[writer] = 0;
+    }
+}
+
+bool output_ring_has_room(struct output_ring *ring, uint32_t writer, uint32_t quota, uint32_t bytes)
+{
+    forget_sent(ring, writer);
+    return ring->unsent[writer] <= quota - bytes;
+}
+
+void output_ring_charge(struct output_ring *ring, uint32_t writer, uint32_t start)
+{
+    forget_sent(ring, writer);
+    ring->unsent[writer] += ring->added - start;
+    ring->last_end[writer] = ring->added;
+}

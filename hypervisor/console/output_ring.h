@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The ring of output bytes that wait for room in the board's PL011. Each writer, a partition or the
+ * hypervisor, is limited to a quota of the ring, so that no writer uses the room of another. The
+ * caller holds the terminal's lock.
+ */
+#ifndef CONSOLE_OUTPUT_RING_H
+#define CONSOLE_OUTPUT_RING_H
+
+#include "hypervisor/description.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+#define OUTPUT_RING_BYTES 8192u /* a power of two */
+
+/* A writer is the index of a partition, or OUTPUT_RING_HYPERVISOR. */
+#define OUTPUT_RING_HYPERVISOR DESCRIPTION_PARTITIONS_MAX
+#define OUTPUT_RING_WRITERS    (DESCRIPTION_PARTITIONS_MAX + 1u)
+
+/* All zero: the empty ring. */
+struct output_ring {
+    /* Numbers of bytes removed and added since boot, modulo 2^32. */
+    uint32_t removed, added;
+    /* Upper bound of each writer's bytes in the ring, until `removed` reaches last_end[]; none of
+     * its bytes are in the ring from then on. */
+    uint32_t unsent[OUTPUT_RING_WRITERS];
+    uint32_t last_end[OUTPUT_RING_WRITERS]; /* `added` after the writer's last byte */
+    char bytes[OUTPUT_RING_BYTES];
+};
+
+/* Returns the number of bytes in the ring. */
+static inline uint32_t output_ring_length(const struct output_ring *ring)
+{
+    return ring->added - ring->removed;
+}
+
+/* Adds a byte at the end. Returns false if the ring is full. */
+bool output_ring_add(struct output_ring *ring, char byte);
+
+/* Returns the oldest byte of a ring that is not empty. */
+uint8_t output_ring_first(const struct output_ring *ring);
+
+/* Removes the oldest byte of a ring that is not empty. */
+void output_ring_remove_first(struct output_ring *ring);
+
+/* Discards all bytes. */
+void output_ring_clear(struct output_ring *ring);
+
+/* Returns true if the writer can add `bytes` more without exceeding `quota`, which is at least
+ * `bytes`. */
+bool output_ring_has_room(struct output_ring *ring, uint32_t writer, uint32_t quota,
+                          uint32_t bytes);
+
+/* Charges to the writer all bytes that were added since ring->added was `start`. */
+void output_ring_charge(struct output_ring *ring, uint32_t writer, uint32_t start);
+
+#endif
