@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Messages through TCP in the Linux guests of ./bulkhead bench channel, as bench/channel/guests/speed/tcp.c
- * measures them in our kernel, with the same services.
+ * Messages through TCP in the Linux guests of ./bulkhead bench channel, as
+ * bench/channel/guests/speed/tcp.c measures them in our kernel, with the same services.
  *
  *   tcp serve                                      discard (port 9) and echo (port 7)
  *   tcp measure ADDRESS MILLISECONDS TRIPS BYTES   a transfer, then round trips of messages
