@@ -34,7 +34,7 @@ class Start(Protocol):
     def __call__(self, *arguments: str) -> subprocess.Popen[bytes]: ...
 
 
-@pytest.fixture(params=COMPILERS)
+@pytest.fixture(params=[COMPILERS[0], pytest.param(COMPILERS[1], marks=pytest.mark.long)])
 def program(request: pytest.FixtureRequest) -> Path:
     return Variant("host", request.param).folder / "channel/linux/bulkhead-channel"
 

@@ -15,6 +15,10 @@ import pytest
 
 from bulkhead.building.build import COMPILERS, Variant
 
+_EACH_COMPILER = pytest.mark.parametrize(
+    "compiler", [COMPILERS[0], pytest.param(COMPILERS[1], marks=pytest.mark.long)]
+)
+
 
 def hammer(compiler: str, messages: int, kills: int, seed: int) -> None:
     """Run the program, and fail the test with its output if it finds an error."""
@@ -33,12 +37,12 @@ def hammer(compiler: str, messages: int, kills: int, seed: int) -> None:
     assert int(counts[2]) >= kills
 
 
-@pytest.mark.parametrize("compiler", COMPILERS)
+@_EACH_COMPILER
 def test_sides_are_killed(compiler: str) -> None:
     hammer(compiler, 2_000_000, 200, seed=1)
 
 
-@pytest.mark.parametrize("compiler", COMPILERS)
+@_EACH_COMPILER
 def test_sides_live_on(compiler: str) -> None:
     hammer(compiler, 2_000_000, 0, seed=2)
 

@@ -67,13 +67,24 @@ def survives_each(run: Run, attacks: Sequence[str]) -> None:
     run.victim_is_unharmed()
 
 
+_ON_INTERRUPTS = ("distributor", "redistributor 0", "sgi", "end", "waiting", "storm")
+
+
 @pytest.mark.timeout(600)
-def test_filtered_accesses_affect_no_other_partition(start_guest: StartGuest, way: Way) -> None:
+def test_filtered_accesses_affect_no_other_partition(start_guest: StartGuest) -> None:
     """More than 10 s: one machine for all attacks, a million calls among them."""
-    run = start(start_guest, way=way)
+    run = start(start_guest)
     survives_each(run, [attack for attack, _ in _FILTERED])
     for _, said in _FILTERED:
         assert re.search(rf"(?m)^{said}", run.guest.console())
+
+
+@pytest.mark.timeout(600)
+@ways(Way.LISTED, Way.SHARED)
+def test_attacks_on_interrupts_affect_no_other_partition(start_guest: StartGuest, way: Way) -> None:
+    """More than 10 s: six attacks. The filters of the other attacks do not depend on the way of the
+    interrupts; --long runs those in each way, too."""
+    survives_each(start(start_guest, way=way), _ON_INTERRUPTS)
 
 
 @pytest.mark.long
@@ -127,7 +138,7 @@ def test_victim_executes_beside_a_rogue_that_never_waits(
 
 
 _WITH_TWO_STATES = {
-    Way.TWO_STATES: ("distributor", "redistributor 0", "sgi", "end", "waiting", "storm"),
+    Way.TWO_STATES: _ON_INTERRUPTS,
     Way.SHARED_TWO_STATES: ("sgi", "end", "waiting"),
 }
 _WITH_TWO_STATES_ALONE = [

@@ -57,7 +57,9 @@ def _wait_for_prompt(process: subprocess.Popen[bytes], log: Path) -> None:
         time.sleep(0.05)
 
 
-@pytest.mark.parametrize("compiler", COMPILERS)
+@pytest.mark.parametrize(
+    "compiler", [COMPILERS[0], pytest.param(COMPILERS[1], marks=pytest.mark.long)]
+)
 @pytest.mark.parametrize("pairs", [1, 2])
 @pytest.mark.parametrize("server", [False, True], ids=["client", "server"])
 def test_frames_come_back_from_dpdk(
