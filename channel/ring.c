@@ -276,7 +276,7 @@ const uint8_t *ring_peek_slowly(struct ring_consumer *consumer, uint64_t *length
          * channel_content_max() says. */
         available = smaller(complete_bytes(consumer), consumer->bytes / 2);
         header = word_load(channel_constant_word(consumer->span.next));
-        switch (ring_classify_header(header, available)) {
+        switch (ring_classify_header(header, 0, available)) {
         case RING_HEADER_MESSAGE:
             return begin_message(consumer, header, length, tag);
         case RING_HEADER_RUN:

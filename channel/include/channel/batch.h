@@ -162,7 +162,8 @@ BATCH_INLINE const uint8_t *receive_batch_next(struct receive_batch *batch, uint
     *tag = ring_header_tag(header);
     /* A run, the end of the ring or an invalid header ends the batch. ring_peek() handles it at the
      * begin of the next one. */
-    if (__builtin_expect(ring_classify_header(header, available) != RING_HEADER_MESSAGE, false)) {
+    if (__builtin_expect(ring_classify_header(header, 0, available) != RING_HEADER_MESSAGE,
+                         false)) {
         return NULL;
     }
     batch->next += ring_size(*length);

@@ -146,12 +146,14 @@ static inline uint32_t ring_header_tag(uint64_t header)
     return (uint32_t)(header >> 32);
 }
 
-/* Classifies a header. `available`: the bytes, from the header on, that a message may have, at most
- * CHANNEL_RING_MAX. Bit 31 is set in the headers of runs and of the unused rest of a ring, so
- * neither is a length that is available. */
-static inline enum ring_header_kind ring_classify_header(uint64_t header, uint64_t available)
+/* Classifies the header at `place`. A message may have the bytes up to `end`, at most
+ * CHANNEL_RING_MAX. Both are addresses, or both are distances from one place; as numbers of 64
+ * bits, because the sum of an address and a size does not wrap then. Bit 31 is set in the headers
+ * of runs and of the unused rest of a ring, so neither is a length that is available. */
+static inline enum ring_header_kind ring_classify_header(uint64_t header, uint64_t place,
+                                                         uint64_t end)
 {
-    if (__builtin_expect(ring_size(ring_header_length(header)) <= available, true)) {
+    if (__builtin_expect(place + ring_size(ring_header_length(header)) <= end, true)) {
         return RING_HEADER_MESSAGE;
     }
     if (header == CHANNEL_SKIP) {
@@ -223,17 +225,17 @@ static inline const uint8_t *ring_peek(struct ring_consumer *consumer, uint64_t 
                                        uint32_t *tag)
 {
     const uint8_t *next = consumer->span.next;
-    const uint8_t *end = consumer->span.end;
-    uint64_t available = (uint64_t)(end - next);
+    uint64_t place = (uintptr_t)next;
+    uint64_t end = (uintptr_t)consumer->span.end;
     uint64_t header;
 
-    if (__builtin_expect(end <= next, false)) {
+    if (__builtin_expect(end <= place, false)) {
         return ring_peek_slowly(consumer, length, tag);
     }
     header = word_load(channel_constant_word(next));
     *length = ring_header_length(header);
     *tag = ring_header_tag(header);
-    if (__builtin_expect(ring_classify_header(header, available) != RING_HEADER_MESSAGE, false)) {
+    if (__builtin_expect(ring_classify_header(header, place, end) != RING_HEADER_MESSAGE, false)) {
         return ring_peek_slowly(consumer, length, tag);
     }
     consumer->span.peeked_end = next + ring_size(*length);
