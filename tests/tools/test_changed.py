@@ -78,7 +78,8 @@ def reach() -> Reach:
 def test_a_program_is_reached_by_its_sources_and_headers() -> None:
     for name in ("kernel/mm/heap.c", "kernel/mm/heap.h", "tests/unit/kernel/mm/test_heap.c"):
         found = reach().tests([name])
-        assert {f"unit/meson.build::host-{each}/heap" for each in ("gcc", "clang")} <= found, name
+        # The default run builds only GCC's program, so only its headers are known.
+        assert "unit/meson.build::host-gcc/heap" in found, name
         assert not any("virtio" in test for test in found if "::host" in test), name
     assert "style/test_clang_tidy.py::test_clang_tidy[kernel/mm/heap.c]" in reach().tests(
         ["kernel/mm/heap.h"]
