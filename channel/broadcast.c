@@ -13,7 +13,7 @@
  * A message is contiguous: if it does not fit before the end of the ring, the header CHANNEL_SKIP
  * marks the rest as unused.
  *
- * A send stores, in this order (the tests have a case for a life that ends after each):
+ * A send stores, in this order (tests end a life after each, test_ended_lives.c):
  *
  *     overwritten   the bytes of the unused rest, if there is one
  *     CHANNEL_SKIP  in that rest

@@ -79,7 +79,7 @@ struct ring_consumer {
     struct channel_error error;
 };
 
-/* What a header in a ring begins. */
+/* The part of a ring that a header begins. */
 enum ring_header_kind {
     RING_HEADER_MESSAGE,
     RING_HEADER_RUN,     /* the number and size of its messages are still to be checked */
