@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Instructions to the first thread, to an address by DHCP, to the last partition; memory in use.
+"""Count the instructions of starting: the demo, two systems, and the same guest under Xen.
 
-The machine counts instructions (QEMU's icount, one instruction per virtual nanosecond), so the
-numbers are the same in each run and on each host. A plugin (bench/boot/entries.c) counts the
-instructions of the hypervisor, and those of Xen, until a guest starts.
+./bulkhead bench boot counts those of the demo to its first thread and to an address by DHCP, and
+those of our hypervisor and of Xen until the last guest starts. The machine counts instructions
+(QEMU's icount, one instruction per virtual nanosecond), so the numbers are the same in each run and
+on each host. A plugin (bench/boot/entries.c) counts the instructions of the hypervisors.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ class _Hypervised:
 
     @property
     def counts_time(self) -> bool:
-        """True if the machine runs with icount, which needs a single processor (entries.c)."""
+        """Return True if the machine runs with icount, which needs one processor (entries.c)."""
         return len(self.images) == 1
 
     @property

@@ -1,16 +1,18 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Messages through a channel: instructions, exits, and times beside TCP over one hub.
+"""Measure messages between partitions, beside TCP over one hub and Xen's vchan.
 
-A guest (guests/cost/main.c) is at both ends. In one machine the counter counts instructions
-(QEMU's icount): there it sends messages to itself, and wakes the other partition. In another
-machine it sends GiBs to the other partition while both poll, and the counters of exits are read
-from the machine's memory before and after.
+./bulkhead bench channel [--case counts|times|budgets]
 
-Then throughput and round trips are timed, between two partitions with our kernel, between two with
-Linux (TCP only), from Linux to our kernel and back (systems.py), and by vchan between two
-guests of Xen (vchan.py), in turn.
+counts: a guest (guests/cost/main.c) is at both ends of a channel. In one machine the counter counts
+instructions (QEMU's icount): there it sends messages to itself, and wakes the other partition. In
+another machine it sends 1 GiB to the other partition while both poll, and the counters of exits are
+read from the machine's memory before and after.
 
-At last, threads on VCPUs of various budgets exchange messages (budgets.py).
+times: throughput and round trips between two partitions with our kernel, between two with Linux
+(TCP only), from Linux to our kernel and back (systems.py), and by vchan between two guests of Xen
+(vchan.py), in turn.
+
+budgets: threads on VCPUs of various budgets exchange messages (budgets.py).
 """
 
 from __future__ import annotations

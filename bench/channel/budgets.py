@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""How the messages of a channel follow the budgets of the VCPUs at its ends (Quest-V, Figure 31).
+"""Measure messages by the budgets of the VCPUs at the ends of a channel (Quest-V, Figure 31).
 
 The guest (guests/budget/main.c) is at both ends. The machine counts instructions, so that the
 same points give the same numbers on any host. It executes one core at a time, at all points alike:
-a number of messages says nothing by itself, only beside those of other budgets.
+a number of messages has a meaning only beside those of other budgets.
 """
 
 from __future__ import annotations

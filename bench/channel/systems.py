@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The systems whose messages bench channel times: partitions with a channel, and a hub.
+"""Boot the systems whose messages bench channel times: partitions with a channel, and a hub.
 
 The guests' clocks are the host's. Each partition has a core, which is a thread of QEMU on a
 processor of its own.
@@ -51,9 +51,9 @@ LINUX_ARGUMENTS = "quiet panic=-1 nokaslr norandmaps mitigations=off"
 
 # Messages of each size that bulkhead-channel sends one way.
 _COMMAND_MESSAGES = {8: 2_000_000, 64: 1_000_000, 1024: 500_000, 65536: 32_768}
-# How a shell in Linux surrounds what the bench counts exits of, with time to read the counters.
+# Pause of Linux's shell before and after a transfer whose exits are counted: the bench reads the
+# counters.
 _STILL_S = 4
-
 
 _TAKE_FUNCTION = "echo 110a 4106 > /sys/bus/pci/drivers/uio_pci_generic/new_id"
 _SERVE_SCRIPT = f"""{_TAKE_FUNCTION}
@@ -90,7 +90,7 @@ def milliseconds(context: BenchContext) -> int:
 
 @dataclass(frozen=True)
 class Systems:
-    """What is booted: our kernel with large TCP buffers, and Linux with the measuring programs."""
+    """The images to boot: our kernel with large TCP buffers, and Linux with the programs."""
 
     context: BenchContext
     kernel: Path

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The times of bench channel: what its guests print, the figures made of it, and the plots."""
+"""Parse the times that the guests of bench channel print, compute the figures, and draw."""
 
 from __future__ import annotations
 
@@ -16,23 +16,24 @@ GIB = KIB**3
 SIZES = (8, 64, KIB, 64 * KIB)
 _SIZE_NAMES = ("8 B", "64 B", "1 KiB", "64 KiB")
 
-# The systems at both ends. In two of them a process of Linux sends to our kernel, or receives.
+# The systems at both ends. In KERNEL_LINUX a process of Linux sends to our kernel, in
+# KERNEL_TO_LINUX it receives.
 KERNELS, LINUXES = "kernels", "linuxes"
 KERNEL_LINUX, KERNEL_TO_LINUX = "kernel-linux", "kernel-to-linux"
 XEN = "xen"  # Linux in dom0 and in a domU
-BESIDE_XEN = "kernels-beside-xen"  # two kernels that take turns with these
-# The ways of the messages. Both ends of a channel poll, or sleep as soon as they have to wait.
+BESIDE_XEN = "kernels-beside-xen"  # two kernels that take turns with XEN
+# The carriers of messages. CHANNEL: both ends poll. ASLEEP: an end that has to wait sleeps.
 CHANNEL, ASLEEP, TCP = "channel", "asleep", "tcp"
-IN_PLACE = "inplace"  # a channel's, of which only the first word is written and read
+IN_PLACE = "inplace"  # a channel, with messages of which only the first word is written and read
 TCP_AWAKE = "tcp_awake"  # the cores at both ends never sleep
-AWAKE = "awake"  # a transfer of which events count, while both ends poll
+AWAKE = "awake"  # a channel, in a transfer whose events are counted, while both ends poll
 # The ways to wait in bench/channel/vchan.c.
 VCHAN_INDICES, VCHAN_CALLS, VCHAN_ASLEEP = "vchan_indices", "vchan_calls", "vchan_asleep"
 VCHANS = (VCHAN_INDICES, VCHAN_CALLS, VCHAN_ASLEEP)
 STREAM, TRIP = "stream", "trip"
 
 Run = dict[str, Number | str]
-Series = tuple[str, str]  # ends, what carries
+Series = tuple[str, str]  # ends, carrier
 
 # Round trips that bulkhead-channel makes after each transfer.
 COMMAND_ROUND_TRIPS = 10_000
@@ -77,7 +78,7 @@ def parse_kernels(
         _run(ends, over, kind, size, messages, int(nanoseconds))
         for over, kind, size, messages, nanoseconds in _KERNEL_LINE.findall(console)
     ]
-    # A transfer whose events count is no further measurement of the throughput.
+    # A transfer whose events are counted is no further measurement of the throughput.
     first = {(run["over"], run["kind"], run["bytes"]): run for run in reversed(runs)}
     wanted = [*((over, kind) for over in carriers for kind in (STREAM, TRIP)), (ASLEEP, TRIP)]
     if ends == KERNELS:
@@ -184,7 +185,7 @@ _PEERS = {
     "vchan": (BESIDE_XEN, [(XEN, over) for over in VCHANS]),
 }
 
-# The same of channels whose ends sleep.
+# The same for channels whose ends sleep.
 _ASLEEP_PEERS = {
     "tcp": (KERNELS, [(KERNELS, TCP), (LINUXES, TCP)]),
     "vchan": (BESIDE_XEN, [(XEN, VCHAN_ASLEEP)]),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The system whose messages through Xen's vchan bench channel times: Linux in dom0 and in a domU.
+"""Boot Linux in dom0 and in a domU, whose messages through Xen's vchan bench channel times.
 
 The machine is that of two partitions with a channel (systems.py), with the same threads on
 the same processors. Both are booted, and take turns with each size: a virtual machine's processors
@@ -40,7 +40,7 @@ _EXIT = re.compile(r"^\.\.\.from EL[01] to EL2$", re.MULTILINE)
 
 @dataclass(frozen=True)
 class VchanSystem:
-    """What is booted: Linux with the measuring program and Xen's tools, beside our kernel."""
+    """The images to boot: Linux with the measuring program and Xen's tools, beside our kernel."""
 
     context: BenchContext
     systems: Systems

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Instructions per packet: UDP of 64 and 1448 bytes, sent and received, beside a Linux guest.
+"""Count the instructions of a UDP packet of 64 and 1448 bytes, beside a Linux guest.
 
-Both guests run the same rounds (bench/cost/rounds.c) on the same QEMU machine. A plugin
-(bench/cost/counter.c) counts the executed instructions and holds the guest between two rounds, so
-that the device has taken or delivered all packets of a round before the next round starts.
+./bulkhead bench cost runs the same rounds of datagrams (bench/cost/rounds.c) in our guests and in
+Linux, on the same QEMU machine. A plugin (bench/cost/counter.c) counts the executed instructions
+and holds the guest between two rounds, so that the device has taken or delivered all packets of a
+round before the next round starts.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A network beside a media player on the same cores, with and without distributed interrupts.
+"""Measure a network beside a media player on the same cores, beside irqbalance and Xen.
 
-All systems are booted once. One runs at a time: it plays and receives for some seconds, and is held
-until its next turn.
+./bulkhead bench distributor boots all systems once: with distributed interrupts, and without. One
+runs at a time: it plays and receives for some seconds, and is held until its next turn.
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ _NET_ADDRESS = "address=10.77.0.10"
 _WINDOW = '"sysctl.net.ipv4.tcp_rmem=4096 1048576 6291456"'
 _NET_ARGUMENTS = f"{_NET_ADDRESS} {_WINDOW}"
 _ALL_CORES = (0, 1, 2, 3)
-# Without a limit the network alone needs two processors, with what its card and its peer need. This
-# one leaves enough for the player on a host that has two.
+# Without a limit the network, with its card and its peer, needs two processors. With this limit
+# enough time is left for the player on a host that has two.
 _LINK_MBIT = 200
 _MEDIA_PERIOD_NS, _NET_PERIOD_NS = 10_000_000, 20_000_000
 # Percent of a core: the player's budget beside its load, its least budget (Linux needs more time

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A machine whose devices and first core run before its other cores, and before other processes.
+"""Give a machine's devices and first core precedence over its other cores and other processes.
 
 A machine with two busy cores needs more than the two processors of a small host: its devices, and
 the programs at the other end of its network, need some time, too. If the host divided the time
-equally, the guests' loads would grow by what the devices take, and sound would be interrupted by
-the host and not by the guests' competition. Real-time priorities divide it as on a board: devices
-are first, then the core with the sound, then the others.
+equally, the guests' loads would grow by the time of the devices, and the host would interrupt the
+sound, instead of the guests' competition. Real-time priorities divide the time as on a board:
+devices are first, then the core with the sound, then the others.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from bulkhead.running.guest import GuestProcess
 
 _QUERY = "query-cpus-fast"
 _DEVICES, _FIRST_CORE, _CORES = 52, 51, 50
-# Before a command at the other end of the network. The program is in util-linux.
+# Starts a command at the other end of the network with this priority. chrt is in util-linux.
 PREFIX = ("chrt", "--fifo", str(_DEVICES))
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Two Linux guests on the same cores: one plays sound, the other receives from an iperf.
+"""Control two Linux guests on the same cores: one plays sound, the other receives from an iperf.
 
 The guests are booted once, and controlled by their shells. A measurement counts the bytes that the
-network guest's card has taken from its tap: that needs no report of the guest, which may come late.
+network guest's card has taken from its tap, because a report of the guest may come late.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ _POLL_S = 0.05
 # The guest's driver then polls on the old core until it finds no frames.
 _SETTLE_S = 4.0
 _IPERF_PORT = 5001
-# BBR, and CUBIC at its start, send less when acknowledgements come in bursts. They do here, because
-# the receiver's cores are shared. Reno (RFC 5681) heeds lost packets only.
+# BBR, and CUBIC at its start, send less when acknowledgements come in bursts. The acknowledgements
+# do here, because the receiver's cores are shared. Reno (RFC 5681) reacts to lost packets only.
 _CONGESTION_CONTROL = "reno"
 _ATTEMPTS = 5
 _REPORT_PERIODS = 25
@@ -56,7 +56,7 @@ _BALANCE = "irqbalance --foreground --interval=1 >/dev/null 2>&1 &"
 
 @dataclass(frozen=True)
 class Terminal:
-    """How a system shows the guests' lines, and the keys that give the other one the keyboard."""
+    """The prefixes of the guests' lines, and the keys that give the other guest the keyboard."""
 
     media: str  # before each line; a regular expression
     net: str
@@ -64,7 +64,7 @@ class Terminal:
 
 
 OUR_TERMINAL = Terminal(r"media\| ", r"net\| ", "\x1d")
-# The player's guest alone has the machine's console: nothing can be typed in the other one.
+# The player's guest alone has the machine's console, so no command can be typed in the other guest.
 DOM0_TERMINAL = Terminal("", "", "")
 
 
@@ -80,7 +80,7 @@ class Seen:
 
 
 class SharedCores:
-    """What the hypervisor counts. The first partition plays, the second one has the network."""
+    """The hypervisor's counters. The first partition plays, the second one has the network."""
 
     def __init__(self, qmp: QmpClient, layout: Layout) -> None:
         self._qmp = qmp

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The points that bench distributor measures, and the figures that it makes of them."""
+"""List the points that bench distributor measures, compute its figures, and draw."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ DISTRIBUTOR, FIXED, FOUR_CORES, XEN = "distributor", "fixed", "four_cores", "xen
 _BUDGETS = "budgets"
 
 LOADS = (10, 30, 50, 70, 90, 95)  # percent of core 0
-# With larger ones, what is left of a core is too little for the other guest to boot.
+# With larger loads the rest of a core is too little for the other guest to boot.
 BUDGET_LOADS = (10, 30, 50, 70)
 _ORACLE = "oracle"
 _AUDIO, _VIDEO = 85, 10  # percent, of the table's cases
@@ -31,9 +31,9 @@ _BASE_OF_FOUR_CORES = "case1_four_cores"
 
 @dataclass(frozen=True)
 class Load:
-    """The load by sound of core 0, and by video of each other core, in percent.
+    """The load of core 0 by sound, and of each other core by video, in percent.
 
-    That of sound includes what the guest needs for it beside the player's computations.
+    The load by sound includes the guest's own work for it, beside the player's computations.
     """
 
     audio: int  # 0: nothing is played

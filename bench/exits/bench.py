@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Exits of the partitions of `demo` to the hypervisor while their networks are busy.
+"""Count the exits of the partitions of `demo` to the hypervisor while their networks are busy.
 
-Both guests with a network card receive TCP at full speed. The counters are read from the machine's
-memory before and after six times --seconds, which is a minute by default. Exits of the virtual UART
-are counted apart: the control loop prints a report every ten seconds, and a partition causes an
-exit with each byte that it prints.
+./bulkhead bench exits [--seconds 10]: both guests with a network card receive TCP at full speed.
+The counters are read from the machine's memory before and after six times --seconds, which is a
+minute by default. Exits of the virtual UART are counted apart: the control loop prints a report
+every ten seconds, and a partition causes an exit with each byte that it prints.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _IPERF = 5001
 _TIMES = 6
 _READY_TIMEOUT_S = 180
 _SETTLE_S = 5.0
-_MORE_S = 20.0  # the traffic continues, so that no guest prints its end during the measurement
+_MORE_S = 20.0  # of traffic after the measurement, so that no guest prints a report during it
 
 
 def run(context: BenchContext) -> BenchResult:

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Instructions from an interrupt to its handler: the same image bare, as a partition, under Xen.
+"""Count the instructions from an interrupt to its handler: bare, as a partition, under Xen.
 
-The partition has direct interrupts in one system, and listed ones in another.
+./bulkhead bench irq-latency boots the same image on the bare machine, as a partition with direct
+interrupts, as one with listed interrupts, and as Xen's dom0.
 
 The machine counts instructions (QEMU's icount). Its counter has one tick per instruction, and the
-guest (guest/main.c) reads it. QEMU's log of exceptions shows which level took each
-interrupt.
+guest (guest/main.c) reads it. QEMU's log of exceptions shows which level took each interrupt.
 """
 
 from __future__ import annotations

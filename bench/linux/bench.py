@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Linux as a partition, bare, and as Xen's dom0: processes, page faults, primes, TCP.
+"""Measure Linux as a partition, beside bare Linux and Xen's dom0: processes, primes, TCP.
 
-Kernel, initramfs, network card and QEMU are the same. All systems are booted, and one runs at a
-time, for half a second, so that a disturbance of this machine affects all alike. Instructions are
-counted, too.
+./bulkhead bench linux measures forks, page faults, primes and TCP. Kernel, initramfs, network card
+and QEMU are the same. All systems are booted, and one runs at a time, for half a second, so that a
+disturbance of this machine affects all alike. Instructions are counted, too.
 """
 
 from __future__ import annotations
@@ -279,7 +279,7 @@ def summarise_speeds(runs: Sequence[Run]) -> dict[str, Number]:
         summary |= median_and_range(
             f"{name}_confined_vs_bare", _ratios(runs, name, "confined", "bare")
         )
-    for name in _TASKS:  # no task uses DMA, so the two are the same
+    for name in _TASKS:  # no task uses DMA, so both partitions should have the same speed
         summary |= median_and_range(
             f"{name}_vs_confined", _ratios(runs, name, "partition", "confined")
         )

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The paper's figures: bandwidth over TCP buffers and exposed buffers, and latency beside Linux.
+"""Reproduce the paper's figures: bandwidth by TCP and exposed buffers, latency beside Linux.
 
-They are figures 6 to 10 of "virtio for RTEMS", and its memory arithmetic, each over a link of
-stated rate and over one without limit. All systems of a figure are measured in turn.
+./bulkhead bench paper [--guest rtems|rtems-legacy] makes figures 6 to 10 of "virtio for RTEMS", and
+its memory arithmetic, each over a link of stated rate and over one without limit. All systems of a
+figure are measured in turn.
 """
 
 from __future__ import annotations
@@ -48,7 +49,8 @@ _ENOUGH = 0.99  # of the best bandwidth
 _EXPOSED = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 _FEWEST, _MOST = 8, 256
 _BUFFER_BYTES = 2048
-# For the comparison with Linux: 43 hold the largest frame (virtio/net.h). Linux has 256.
+# Exposed buffers in the comparison with Linux, which exposes 256. The largest frame needs 43
+# (virtio/net.h).
 _FOR_LARGE_FRAMES = 64
 
 _MESSAGES = (1, 1448)

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Messages per second and round trips of channels, beside DPDK's rte_ring and iceoryx2.
+"""Measure messages between two processes, beside DPDK's rte_ring and iceoryx2.
 
-Two processes have a processor each, and poll. All systems are measured in turn.
+./bulkhead bench ring [--case rte_ring|iceoryx2]: two processes have a processor each, and poll. All
+systems are measured in turn.
 """
 
 from __future__ import annotations
@@ -29,16 +30,16 @@ from bulkhead.running.guest import die_with_parent
 from bulkhead.setup import packages
 
 DPDK, ICEORYX2 = "rte_ring", "iceoryx2"
-CASES = (DPDK, ICEORYX2)  # only this peer is measured beside us
+CASES = (DPDK, ICEORYX2)  # the only peer that is measured
 
 KIB = 1024
 SIZES = (8, 64, KIB, 64 * KIB)
 BATCH = 32
-# A measurement is short, because all that are compared have to follow each other closely.
+# Measurements are short, so that those which are compared follow each other closely.
 _PART_OF_SECONDS = 50
 _PROBE_S = 0.01
 _TIMEOUT_S = 60
-_MOVED = 1.5  # change of the probe that shows that the processors are other ones than before
+_MOVED = 1.5  # change of the probe by which the host has moved the processors
 _TRIES = 5
 _PRIORITY = "50"
 _OUTPUT = re.compile(r"messages (\d+) nanoseconds (\d+)\n")
@@ -53,11 +54,11 @@ _RUST = BENCHES / "ring" / "iceoryx2"
 class Candidate:
     """A system in a configuration: the program that measures it, and its arguments."""
 
-    series: str  # whose rate it is; of several candidates with one series, the best counts
+    series: str  # name in the figures; of several candidates with one series, the best counts
     program: str
-    system: str  # of those that the program knows
+    system: str  # argument of the program
     ring_bytes: int
-    bytes: int | None = None  # of a message, if not the comparison's
+    bytes: int | None = None  # size of a message; None: the comparison's
 
 
 @dataclass(frozen=True)

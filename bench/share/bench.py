@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Time guaranteed on a shared core: a partition with 3 ms in 10 beside others that spin.
+"""Measure lateness and shares of partitions on a shared core, beside Xen's schedulers.
 
-The machine counts instructions, so a run gives the same numbers again. The partition sleeps until
-the beginning of each period and then works for 2.9 ms. Its lateness is the time from the expiry of
-its timer to its first instruction.
-
-The same core is then shared by weights, among partitions that work all the time.
+./bulkhead bench share: a partition with 3 ms in 10 sleeps until the beginning of each period and
+then works for 2.9 ms, beside others that work all the time or are hostile. Its lateness is the time
+from the expiry of its timer to its first instruction. Then partitions share the same core by
+weights. The machine counts instructions, so a run gives the same numbers again.
 """
 
 from __future__ import annotations
@@ -19,8 +18,6 @@ from bulkhead.measuring.shared_core import Played, partitions, play, play_under_
 from bulkhead.peers.xen_domus import SCHEDULERS
 from bulkhead.system.model import QUANTUM_DEFAULT, Cores, Partition, Scheduler
 
-NAME = "share"
-SHOWS = "Lateness and shares of partitions on a shared core, beside spinning and hostile ones."
 _SPINNING_NS = 6_800_000  # of 10 ms, for all spinners
 _HOSTILE = ("calls", "interrupts", "games")
 _SPINNERS = (2, 4)

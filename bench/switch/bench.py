@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Instructions of a change between two VCPUs that share a core, and of a wake-up.
+"""Count the instructions of a change between VCPUs on a shared core, beside Xen's schedulers.
 
-The machine counts instructions. Both guests look at the same counter: one just before it sleeps and
-when it wakes, the other all the time.
+./bulkhead bench switch: two guests read the same counter of a machine that counts instructions, one
+just before it sleeps and when it wakes, the other all the time. A guest that is linked with the
+schedulers counts the instructions of their decisions.
 """
 
 from __future__ import annotations
@@ -16,8 +17,6 @@ from bulkhead.measuring.bench import BenchContext, BenchResult, Number
 from bulkhead.measuring.shared_core import Played, decisions, partitions, play, play_under_xen
 from bulkhead.peers.xen_domus import SCHEDULERS
 
-NAME = "switch"
-SHOWS = "Instructions of a change between VCPUs on a shared core, of a wake-up, of a decision."
 _GAPS = 200
 # The first one sleeps so often, works so little and has so small a budget that the other one almost
 # always has budget when the first one sleeps again.

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""TCP to and from our guest beside a Linux guest, and with few receive buffers exposed beside 256.
+"""Measure TCP to and from our guest beside a Linux guest, and with 8 exposed buffers beside 256.
 
-Both guests boot in the same QEMU machine, with the same device on the same tap, in turn. Each
-number is what the receiving iperf 2 counted. A ratio is ours over Linux's of one pair. The last two
-ratios compare our guest with itself: 8 exposed buffers, and the default, over 256 exposed buffers.
+./bulkhead bench tcp boots both guests in the same QEMU machine, with the same device on the same
+tap, in turn. The receiving iperf 2 counts the bytes. A ratio is our rate over Linux's in one pair.
+The last two ratios compare our guest with itself: 8 exposed buffers, and the default, over 256.
 """
 
 from __future__ import annotations

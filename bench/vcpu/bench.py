@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Guaranteed processor time: wake-ups under a flood and shares under overload, beside Linux, RTEMS.
+"""Measure guaranteed processor time: wake-ups and shares, beside Linux and RTEMS.
 
-The machine counts instructions (QEMU's icount), and its counter has one tick per instruction, so a
-nanosecond of a guest's time is an instruction. A flood of datagrams is sent as fast as the guest's
-card takes it.
+./bulkhead bench vcpu [--case CASE]: wake-ups under a flood, shares under overload, switches,
+decisions, and a flooded network on a budget. The machine counts instructions (QEMU's icount), and
+its counter has one tick per instruction, so a nanosecond of a guest's time is an instruction. A
+flood of datagrams is sent as fast as the guest's card takes it.
 """
 
 from __future__ import annotations
@@ -45,8 +46,8 @@ _QUIET, _FLOOD = "quiet", "flood"
 _LINUX, _LINUX_RT, _RTEMS = _PEERS = "linux", "linux_rt", "rtems"
 _CYCLICTEST = "cyclictest"
 
-# Less of Linux's own work on the only core. The ordinary kernel's bottom half handles one frame at
-# a time, because it can't be preempted.
+# Arguments that reduce Linux's own work on the only core. The ordinary kernel's bottom half handles
+# one frame at a time, because it can't be preempted.
 _LINUX_ARGUMENTS = (
     "console=ttyAMA0", "quiet", "panic=-1", "nokaslr", "mitigations=off", "nohz=off", "rcu_nocbs=0",
     "nosoftlockup", "nowatchdog", "audit=0",
@@ -100,7 +101,7 @@ Run = dict[str, Number | str]
 
 @dataclass(frozen=True)
 class Lateness:
-    """How late a periodic thread ran, in nanoseconds after its intended wake-ups."""
+    """The lateness of a periodic thread, in nanoseconds after its intended wake-ups."""
 
     scheduling: str
     load: str  # "quiet" or "flood"

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Packets per second over vhost-user beside DPDK's virtio-user driver, on the same DPDK back-end.
+"""Measure packets per second over vhost-user, beside DPDK's virtio-user driver.
 
-Back-end and front-end have a core each. The front-ends are our driver (bench/vhost_user/station.c)
-and dpdk-testpmd on net_virtio_user, in turn; the packets are counted by the back-end, another
-dpdk-testpmd, which is restarted for each measurement.
+./bulkhead bench vhost-user: back-end and front-end have a core each. The front-ends are our driver
+(bench/vhost_user/station.c) and dpdk-testpmd on net_virtio_user, in turn. The back-end, another
+dpdk-testpmd, counts the packets, and is restarted for each measurement.
 """
 
 from __future__ import annotations
@@ -44,7 +44,6 @@ _BUILD = Variant(
     options={"b_sanitize": "none", "optimization": "3", "b_lto": "true"},
     name="bench-vhost-user",
 )
-
 
 _STATION = "bench/vhost_user/station"
 
