@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The command behind ./bulkhead: sets up, builds, runs, tests and measures Bulkhead."""
+"""Implement ./bulkhead: set up, build, run, test and measure."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""./bulkhead test --changed: finds the tests that a change can affect ("reaches").
+"""Find the tests that a change can affect ("reaches"), for ./bulkhead test --changed.
 
 A C file reaches programs and images by the dependencies of the builds. A Python file reaches the
 tests that import it. Any other file reaches its suite, or all tests. In doubt, too many tests are

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The command line. Each command imports its module when it runs, so that the start is fast."""
+"""Define the command line. Each command imports its module when it runs, so the start is fast."""
 
 import sys
 from collections.abc import Callable, Sequence

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Output of the command: progress goes to stderr, results go to stdout."""
+"""Print the command's output: progress to stderr, results to stdout."""
 
 import os
 import subprocess

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Errors that the user can correct."""
+"""Define the errors that the user can correct."""
 
 from collections.abc import Sequence
 

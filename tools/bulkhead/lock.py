@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Keep processes that work at the same time from making the same files at once."""
+"""Keep processes that run at the same time from making the same files."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Paths in the repository."""
+"""Name the paths in the repository."""
 
 import os
 from pathlib import Path

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Settings for the whole call."""
+"""Hold the settings of the whole call."""
 
 from dataclasses import dataclass
 

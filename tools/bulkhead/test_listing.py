@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""./bulkhead test --list: the suites, their files, and the first sentence of each file."""
+"""List the suites, their files, and the first sentence of each file: ./bulkhead test --list."""
 
 import ast
 import re

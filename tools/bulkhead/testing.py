@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""./bulkhead test: builds what the tests need and runs pytest on them."""
+"""Build what the tests need, and run pytest on them: ./bulkhead test."""
 
 import contextlib
 import os

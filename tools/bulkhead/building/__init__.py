@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Building the libraries and guest images."""
+"""Build the libraries and guest images."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Source trees of other projects: lwIP, libfdt from the devicetree compiler, and cmocka."""
+"""Fetch source trees of other projects: lwIP, libfdt from the devicetree compiler, cmocka."""
 
 import os
 import re

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The test programs in C that Meson knows, and those that run by default."""
+"""List the test programs in C that Meson knows, and those that run by default."""
 
 import json
 from dataclasses import dataclass

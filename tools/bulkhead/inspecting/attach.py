@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Connect commands to a running system or program: stat, top and trace.
 
-`run` makes a socket, which QEMU serves the machine protocol on, and for a system a file with the
+`run` makes a socket on which QEMU serves the machine protocol, and for a system a file with the
 facts that the commands need.
 """
 

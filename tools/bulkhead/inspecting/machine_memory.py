@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The memory of a machine as a file, which another process can write to while the machine runs."""
+"""Give a machine a file as memory, which another process can map while the machine runs."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The part of stat and top that shows channels: what each end has counted in its section.
+"""Show channels in stat and top: the counters of each end in its section.
 
 Guests write the counters (channel/include/channel/format.h), so no value is trusted.
 """

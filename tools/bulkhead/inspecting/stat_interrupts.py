@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The part of stat and top that shows on which shared cores interrupts arrive."""
+"""Show in stat and top on which shared cores interrupts arrive."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""./bulkhead stat and top: the counters of a running system, read from the machine's memory."""
+"""Show the counters of a running system, from the machine's memory: ./bulkhead stat and top."""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""./bulkhead partition: creates, starts, stops, replaces and destroys partitions of a running
-system."""
+"""Create, start, stop, replace and destroy partitions of a running system: ./bulkhead partition."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Requests to the manager of a running system: apps/manager/requests.c carries them out.
+"""Send requests to the manager of a running system, which apps/manager/requests.c carries out.
 
-The manager is a guest, so nothing that it writes is trusted.
+The manager is a guest, so no value that it writes is trusted.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ _REFUSALS = {
 
 @dataclass(frozen=True)
 class Answer:
-    """What the manager answered."""
+    """The manager's answer."""
 
     result: int
     states: tuple[int, ...]  # by partition

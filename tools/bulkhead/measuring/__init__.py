@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Benches, and the means by which they measure."""
+"""Run benches, and measure for them."""

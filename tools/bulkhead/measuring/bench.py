@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""./bulkhead bench: runs a bench of bench/, prints its results and writes them as JSON.
+"""Run a bench of bench/, print its results and write them as JSON: ./bulkhead bench.
 
 A bench is a folder bench/NAME/ (with _ where NAME has -) with a module bench.py. The first line of
-its docstring describes its figures, and it has `def run(context: BenchContext) -> BenchResult`. A
+its docstring says what it measures, and it has `def run(context: BenchContext) -> BenchResult`. A
 bench that can measure other guests than ours lists all of them in GUESTS, and one that can measure
 its cases alone lists them in CASES. It imports other modules of its folder as `bench.NAME.MODULE`.
 """

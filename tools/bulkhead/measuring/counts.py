@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""./bulkhead bench counts: every counted figure beside the kept one and its goal."""
+"""Compare every counted figure with the kept one and its goal: ./bulkhead bench counts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from bulkhead.paths import display
 from bulkhead.settings import Settings
 
 NAME = "counts"
-SHOWS = "Every counted figure (boot, cost, exits, irq-latency, size, vcpu) beside the kept one."
+SHOWS = "Compare every figure of boot, cost, exits, irq-latency, size and vcpu with the kept one."
 _BENCHES = ("boot", "cost", "exits", "irq-latency", "vcpu")
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The counted figures: their goals, the values kept in docs/figures.json, and how they compare.
+"""Compare the counted figures with their goals and the values kept in docs/figures.json.
 
 A lower value is better in every counted figure.
 """

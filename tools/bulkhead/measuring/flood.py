@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A flood of frames into a guest's network card."""
+"""Send a flood of frames into a guest's network card."""
 
 from __future__ import annotations
 

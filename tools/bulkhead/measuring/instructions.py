@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Assigns counted instructions to parts of a guest image."""
+"""Assign counted instructions to parts of a guest image."""
 
 import bisect
 import os

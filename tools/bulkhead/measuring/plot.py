@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Plots as SVG files. The same numbers give the same file."""
+"""Write plots as SVG files. The same numbers give the same file."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A guest with real-time priority, which no other process delays: for measurements of maxima.
+"""Give a guest real-time priority, so that no other process delays it: to measure maxima.
 
 On an ordinary host the maximum of ten thousand round trips is the time for which another process
 had the processor. Here QEMU's threads and its client have real-time priority without the kernel's

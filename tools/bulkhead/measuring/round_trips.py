@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Times round trips to a TCP echo service. Arguments: ADDRESS PORT BYTES COUNT.
+"""Time round trips to a TCP echo service. Arguments: ADDRESS PORT BYTES COUNT.
 
-Prints the minimum, the mean and the maximum in microseconds. It is a separate program, so that it
-runs in a guest's network namespace and does nothing else.
+The program prints the minimum, the mean and the maximum in microseconds. It is a separate program,
+so that it runs in a guest's network namespace and does nothing else.
 
 It pauses regularly, because the kernel would otherwise interrupt a program with real-time priority
 after a second, for other processes (real_time.py). The round trips after a pause, which wake the

@@ -41,7 +41,7 @@ class Wake:
 
 @dataclass(frozen=True)
 class Played:
-    """What a guest has found."""
+    """The counts that a guest has printed."""
 
     executed: int  # ticks
     elapsed: int

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Our demo guest and a Linux guest, each booted on the same QEMU machine to measure its TCP.
+"""Boot our demo guest and a Linux guest on the same QEMU machine, each to measure its TCP.
 
 The guest's iperf 2 counts received bytes; an iperf on the host counts sent bytes.
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""./bulkhead size: memory of the driver in a running guest, code and translation tables."""
+"""Measure the driver's memory in a running guest, code, and translation tables: ./bulkhead size."""
 
 import re
 from pathlib import Path

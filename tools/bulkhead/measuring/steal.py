@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Processor time that this machine's host gave to other virtual machines (proc_stat(5), "steal").
+"""Read the time that this machine's host gave to other virtual machines (proc_stat(5), "steal").
 
 A measurement that lost processor time shows the load of those machines, not the measured system.
 """

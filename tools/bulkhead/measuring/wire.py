@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The other end of a guest's DatagramNetwork: a host that answers ARP and speaks UDP over IPv4."""
+"""Answer ARP and speak UDP over IPv4 at the other end of a guest's DatagramNetwork."""
 
 import fcntl
 import select

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Linux, RTEMS and Xen: systems that are compared with ours."""
+"""Prepare Linux, RTEMS and Xen, the systems that are compared with ours."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Packages for arm64, fetched with a separate apt state and unpacked into a folder.
+"""Fetch packages for arm64 with a separate apt state, and unpack them into a folder.
 
 The machine's package database does not change.
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The Linux guest that uses channels: the command, the Python package, and a plot of records."""
+"""Prepare the Linux guest that uses channels: its command, Python package, and plot of records."""
 
 from __future__ import annotations
 

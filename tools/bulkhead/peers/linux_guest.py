@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The Linux guests of systems and benches: an arm64 kernel package and an initramfs."""
+"""Prepare the Linux guests of systems and benches: an arm64 kernel package and an initramfs."""
 
 import gzip
 import hashlib

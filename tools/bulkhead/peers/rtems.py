@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Programs on virtio/ports/rtems and channel/rtems, such as their samples, built with an RTEMS of
-the user.
+"""Build programs on virtio/ports/rtems and channel/rtems, such as their samples.
 
-We do not install RTEMS. The variable RTEMS_PREFIX names its folder, as for the port's makefile.
+The RTEMS is the user's; we do not install one. The variable RTEMS_PREFIX names its folder, as for
+the port's makefile.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Xen, which benches compare with our hypervisor: the distribution's arm64 package."""
+"""Fetch Xen, with which benches compare our hypervisor: the distribution's arm64 package."""
 
 from pathlib import Path
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What Xen boots: modules in the machine's memory, and a devicetree that says where they are.
+"""Place what Xen boots: modules in the machine's memory, and a devicetree with their places.
 
 The devicetree is the board's, and names Xen's options, the modules of dom0 if there is one, and the
 guests that Xen starts itself ("domUs").

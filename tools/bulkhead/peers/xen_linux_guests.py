@@ -28,8 +28,8 @@ from bulkhead.running.qmp import QmpClient
 TRANSPORT, CARD_OPTIONS = "mmio", {"iommu_platform": "on"}
 
 # Both guests share all cores, so a processor that waits must give its core away: no vwfi=native.
-# dom0's processors stay on their cores, for the load is one of core 0; the domU's go where there is
-# time. Without an IOMMU dom0 is mapped one to one. Xen's own console is off.
+# dom0's processors stay on their cores, because the load is a load of core 0. Xen moves the domU's
+# to the core that has time. Without an IOMMU dom0 is mapped one to one. Xen's own console is off.
 _OPTIONS = (
     "dtuart=none", "bootscrub=0", "iommu=no", "sched=credit2", "maxcpus={cores}",
     "dom0_max_vcpus={cores}", "dom0_vcpus_pin", "dom0_mem={memory_mib}M",
@@ -38,8 +38,8 @@ _CONSOLE = "console=ttyAMA0"
 _WEIGHTS = BENCHES / "distributor/xen_weights.c"
 _WEIGHTS_MODULE = "xen_privcmd"
 WEIGHTS_ARE_SET = "xen_weights: set"  # dom0 prints this line
-# Of the domU: the start of its memory for itself, and for devices. Its memory is one block if its
-# size is a power of two.
+# The start of the domU's memory, as the domU sees it and as devices see it. The memory is one block
+# if its size is a power of two.
 _MEMORY, _MEMORY_OF_DEVICES = 0x40000000, 0x80000000
 _MARK, _MARK_BYTES = b"Linux version ", 64  # in a kernel; it stays as it is
 

@@ -28,7 +28,7 @@ DOM0, DOMU = 0, 1  # numbers of the domains
 # Static libraries of libxenvchan, each before those that it needs.
 _LIBRARIES = ("xenvchan", "xenstore", "xenevtchn", "xengnttab", "xentoolcore", "xentoollog")
 
-# Of dom0: starts the XenStore, makes it known to the domU, and gives the domU the other core.
+# dom0's script: starts the XenStore, makes it known to the domU, gives the domU the other core.
 _BEGIN_DOM0 = f"""
 mount -t xenfs xenfs /proc/xen
 mkdir -p /run/xen /var/lib/xen /var/lib/xenstored /var/log/xen /var/run/xenstored /etc/xen
@@ -37,8 +37,8 @@ xenstored
 until [ -S /var/run/xenstored/socket ]; do sleep 0.1; done
 xen-init-dom0 && init-dom0less && xl vcpu-pin {DOMU} 0 1 || echo 'FAIL: no XenStore'
 """
-# Of the domU: waits until Linux uses the XenStore, which an interrupt of this name shows. Linux 6.1
-# maps the XenStore's page at a wrong address if a program uses the XenStore before.
+# The domU's script: waits until Linux uses the XenStore, which an interrupt of this name shows.
+# Linux 6.1 maps the XenStore's page at a wrong address if a program uses the XenStore before.
 _BEGIN_DOMU = """
 until grep -q '\\bxenbus$' /proc/interrupts; do sleep 0.1; done
 """

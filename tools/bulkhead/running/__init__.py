@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Guests in QEMU: starting, connecting, watching and ending them."""
+"""Start guests in QEMU, connect and watch them, and end them."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A guest that a test or a bench controls: it is started, observed by its console, and ended."""
+"""Control a guest for a test or a bench: start it, observe its console, and end it."""
 
 import ctypes
 import os

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Network namespaces with taps for guests, and ports of this host.
-
-The host's own network does not change.
-"""
+"""Make network namespaces with taps for guests. The host's own network does not change."""
 
 import contextlib
 import errno

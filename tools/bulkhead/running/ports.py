@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""TCP ports of this machine, for tests and benches."""
+"""Find free TCP ports of this machine, for tests and benches."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Descriptions of guest machines, and the QEMU command lines for them."""
+"""Describe guest machines, and make the QEMU command lines for them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field

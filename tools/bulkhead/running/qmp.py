@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A small client for QEMU's machine protocol."""
+"""Speak QEMU's machine protocol."""
 
 import json
 import socket

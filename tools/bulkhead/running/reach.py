@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The networks of a run: the services of each guest, and the commands to reach them."""
+"""Show the networks of a run: the services of each guest, and the commands to reach them."""
 
 import re
 import sys

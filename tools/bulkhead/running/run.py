@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""./bulkhead run --bare boots a program; boot() runs QEMU on this terminal for systems, too."""
+"""Boot a program (./bulkhead run --bare). boot() runs QEMU on this terminal for systems, too."""
 
 import contextlib
 import os

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""./bulkhead run: boots a system, with a network for each network card of a partition."""
+"""Boot a system, with a network for each network card of a partition: ./bulkhead run."""
 
 from __future__ import annotations
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Packages of the system: detecting and installing them."""
+"""Detect and install packages of the system."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""apt with our own configurations in build/apt; the machine's configuration does not change."""
+"""Call apt with configurations of our own in build/apt; the machine's does not change."""
 
 import contextlib
 import os

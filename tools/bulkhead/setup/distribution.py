@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The Linux distribution of this machine, and the differences between supported ones."""
+"""Find the Linux distribution of this machine, and the differences between supported ones."""
 
 import platform
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ class Distribution:
 
     @property
     def is_known(self) -> bool:
-        """True if Bulkhead can install packages on it."""
+        """Return True if Bulkhead can install packages on it."""
         return self.identity in ("debian", "ubuntu") and bool(self.codename)
 
     @property

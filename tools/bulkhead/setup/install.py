@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""./bulkhead setup: installs the packages that the other commands need."""
+"""Install the packages that the other commands need: ./bulkhead setup."""
 
 from collections.abc import Sequence
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Programs and files that we need from the system, and the packages that contain them."""
+"""List the programs and files that we need from the system, and the packages that contain them."""
 
 import os
 import shutil

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Versions of programs. They are cached, because QEMU needs some time to print its version."""
+"""Read versions of programs. They are cached, because QEMU needs some time to print its version."""
 
 import json
 import re

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Packs one file for the loader: hypervisor, description and the images of all partitions."""
+"""Pack one file for the loader: hypervisor, description and the images of all partitions."""
 
 from __future__ import annotations
 

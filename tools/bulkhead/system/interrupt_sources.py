@@ -2,7 +2,7 @@
 """Read from the machine's memory where the interrupts of partitions on shared cores go.
 
 The page of a VCPU has the address of its partition's page, which has the sources
-(hypervisor/include/hypervisor/distribution.h).
+(hypervisor/distributor/distribution.h).
 """
 
 from __future__ import annotations

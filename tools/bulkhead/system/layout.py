@@ -88,18 +88,18 @@ class ChannelEnd:
 
     @property
     def is_function(self) -> bool:
-        """True if the partition sees it as a function of its PCI host for channels."""
+        """Return True if the partition sees it as a function of its PCI host for channels."""
         return self.has_bar or self.is_mapped_by_dax
 
     @property
     def has_bar(self) -> bool:
-        """True if its memory is a BAR of the function."""
+        """Return True if its memory is a BAR of the function."""
         channel = self.place.channel
         return channel.ends[self.number] in channel.pci
 
     @property
     def is_mapped_by_dax(self) -> bool:
-        """True if its memory is in the partition's DaxMemory."""
+        """Return True if its memory is in the partition's DaxMemory."""
         channel = self.place.channel
         return channel.ends[self.number] in channel.dax
 

@@ -171,7 +171,7 @@ class Partition:
 
     @property
     def has_budget(self) -> bool:
-        """True if it has what a core that is shared by budgets needs."""
+        """Return True if it has the keys that a core shared by budgets needs."""
         return self.budget is not None or self.utilization is not None
 
     def line_of(self, key: str) -> int:
@@ -296,5 +296,5 @@ class System:
 
     @property
     def uses_smmu(self) -> bool:
-        """True if the system needs a machine with an SMMU."""
+        """Return True if the system needs a machine with an SMMU."""
         return any(partition.dma is Dma.SMMU for partition in self.partitions)

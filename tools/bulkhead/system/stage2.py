@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Determines the size of a partition's stage-2 tables.
+"""Determine the size of a partition's stage-2 tables.
 
 The hypervisor's code, compiled for this machine, builds the tables from a description like that
 in a system's image.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The table of VCPUs: what each is given, and when it gets that at the latest."""
+"""Show the table of VCPUs: the budget of each, and the latest time at which it gets the budget."""
 
 from __future__ import annotations
 

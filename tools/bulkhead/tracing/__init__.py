@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Read what a guest's kernel keeps for tools, and show the trace of its schedule."""
+"""Read the records of a guest's kernel for tools, and show the trace of its schedule."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""./bulkhead trace: the schedule of a running system's shared cores."""
+"""Show the schedule of a running system's shared cores: ./bulkhead trace."""
 
 from __future__ import annotations
 

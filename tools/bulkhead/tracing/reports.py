@@ -41,7 +41,7 @@ class Report:
 
 
 class DamagedReport(UserError):
-    """What is in the guest's memory is not what its kernel writes."""
+    """The guest's memory does not have the records that its kernel writes."""
 
     def __init__(self, guest: Guest, what: str) -> None:
         super().__init__(f"the reports of {guest.title} are damaged: {what}", "restart it")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""./bulkhead trace: the schedule of a running guest, from the ring of events in its memory."""
+"""Show the schedule of a running guest, from the ring of events in its memory: ./bulkhead trace."""
 
 from __future__ import annotations
 
