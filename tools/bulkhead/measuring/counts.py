@@ -22,7 +22,7 @@ from bulkhead.paths import display
 from bulkhead.settings import Settings
 
 NAME = "counts"
-SHOWS = "Compare every figure of boot, cost, exits, irq-latency, size and vcpu with the kept one."
+SHOWS = "Compare every counted figure (boot, cost, exits, irq-latency, size, vcpu) with those kept."
 _BENCHES = ("boot", "cost", "exits", "irq-latency", "vcpu")
 
 
