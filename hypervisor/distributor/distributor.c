@@ -139,11 +139,11 @@ static void decide(const struct processor *processor, struct vcpu *vcpu, uint64_
     struct distribution_window *window = &core->window;
     uint64_t ticks = now - shared->judged;
     uint64_t used = vcpu->report.used - shared->used_before;
-    uint64_t idle = core->idle - shared->idle_before;
+    uint64_t idle = core->ledger.idle - shared->idle_before;
 
     shared->judged = now;
     shared->used_before = vcpu->report.used;
-    shared->idle_before = core->idle;
+    shared->idle_before = core->ledger.idle;
     window->is_busy = idle * 5 < ticks * 2;
     window->may_offer = vcpu->partition->described->distribute != 0;
     window->is_open = is_open(processor, vcpu);

@@ -6,6 +6,7 @@
 
 #include "entry/processor.h"
 #include "hypervisor/registers.h"
+#include "scheduler/ledger.h"
 #include "scheduler/policy.h"
 #include "scheduler/trace.h"
 #include "stolen_time/times.h"
@@ -29,13 +30,11 @@ struct shared_core {
                                                                   * has */
     struct debug_resources resources;
     struct interrupt_resources interrupts;
-    uint64_t charged;      /* CNTPCT_EL0 until which the core's time is charged */
-    struct vcpu *payer;    /* is charged from then on; NULL: the core is idle */
+    struct ledger ledger;
     bool has_pointer_keys; /* FEAT_PAuth */
     bool has_started;
-    bool reschedule; /* a VCPU has got work, or the timer has expired, at `charged` */
+    bool reschedule; /* a VCPU has got work, or the timer has expired: another choice is due */
     struct distribution_window window;
-    uint64_t idle;       /* ticks */
     unsigned vcpu_count; /* they have the levels 0 to vcpu_count - 1 */
     uint64_t closing;    /* parts that are over, which some VCPUs have not closed; 0: none */
     unsigned closed;     /* VCPUs that have closed them */
@@ -52,13 +51,13 @@ struct shared_vcpu {
     uint32_t partition_starts; /* when its guest started last */
     unsigned level;
     bool has_executed; /* its state is saved here, or is in the core */
-    bool is_called;    /* a message has come since scheduler_wait() */
+    bool has_message;  /* a message has come since scheduler_wait() */
     uint64_t stack;    /* its monitor's, while another VCPU executes */
     struct guest_registers registers;
     struct saved_interrupts interrupts;
     struct vector_registers vectors;
     struct debug_registers debug;
-    /* At the end of the last window: CNTPCT_EL0, its report's `used`, and the core's `idle`. */
+    /* At the end of the last window: CNTPCT_EL0, its report's `used`, and the ledger's `idle`. */
     uint64_t judged, used_before, idle_before;
     uint64_t room; /* ticks of a part up to which it may execute and take a source */
 };
@@ -87,14 +86,15 @@ static inline void translations_use(struct shared_core *core, const struct vcpu 
     }
 }
 
-/* The VCPU executes, and pays from now on if another one has paid for the change to it. */
-void scheduler_arrive(struct shared_core *core, struct vcpu *vcpu);
+/* Continues the VCPU after a change to it. The VCPU pays from now on if another one has paid for
+ * the change. */
+void scheduler_resume(struct shared_core *core, struct vcpu *vcpu);
 
 /* Charges the payer for the core's time until now. Returns the time. */
 uint64_t scheduler_charge(struct shared_core *core);
 
 /* Writes a record to the core's trace. `now`: no earlier than the last charge. */
-void scheduler_note(struct shared_core *core, uint64_t now, enum trace_kind kind, unsigned level);
+void scheduler_record(struct shared_core *core, uint64_t now, enum trace_kind kind, unsigned level);
 
 /* switch.S: continues the monitor that has waited on the stack, with the tables of `processor`, or
  * enters the monitor of a VCPU for the first time. Returns when the calling monitor continues. */

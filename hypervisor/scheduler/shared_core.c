@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The VCPUs of a shared core: when each executes, and the change from one to another. */
+/* Changes a shared core from one VCPU to another, and wakes VCPUs for their interrupts. */
 #include "scheduler/scheduler.h"
 
 #include "distributor/distributor.h"
@@ -11,6 +11,7 @@
 #include "hypervisor/registers.h"
 #include "partition/fault.h"
 #include "scheduler/core.h"
+#include "scheduler/ledger.h"
 #include "vcpu/controls.h"
 #include "vcpu/features.h"
 #include "vcpu/power.h"
@@ -27,43 +28,32 @@ static bool has_work(const struct shared_core *core, const struct shared_vcpu *s
 
 uint64_t scheduler_charge(struct shared_core *core)
 {
-    struct vcpu *payer = core->payer;
-    uint64_t now = scheduler_time(), ticks = now - core->charged;
-
-    core->charged = now;
-    if (payer == NULL) {
-        core->idle += ticks;
-        return now;
-    }
-    payer->report.used += ticks;
-    policy_charge(&core->policy, payer->shared->level, ticks, now);
-    if (!has_work(core, payer->shared)) {
-        times_block(&payer->shared->times, now);
-    }
-    return now;
+    return ledger_charge(core, scheduler_time());
 }
 
 /* Not inline, because the records of choices and of interrupts are more frequent. */
-__attribute__((noinline)) void scheduler_note(struct shared_core *core, uint64_t now,
-                                              enum trace_kind kind, unsigned level)
+__attribute__((noinline)) void scheduler_record(struct shared_core *core, uint64_t now,
+                                                enum trace_kind kind, unsigned level)
 {
     policy_trace(&core->policy, &core->trace, now, kind, level);
 }
 
-/* The VCPU executes from now on, and pays. The payer before is charged until now. */
-static void execute(struct shared_core *core, struct vcpu *vcpu, uint64_t now)
+/* The VCPU executes and pays from now on. `charged`: the time of the last charge, which is early
+ * enough for a VCPU that pays already. Inline, because each change executes it. */
+static inline __attribute__((always_inline)) void execute(struct shared_core *core,
+                                                          struct vcpu *vcpu, uint64_t charged)
 {
-    core->payer = vcpu;
-    policy_trace(&core->policy, &core->trace, now, TRACE_CHOICE, vcpu->shared->level);
+    ledger_execute(core, vcpu, core->ledger.payer == vcpu ? charged : scheduler_charge(core));
 }
 
-void scheduler_arrive(struct shared_core *core, struct vcpu *vcpu)
+void scheduler_resume(struct shared_core *core, struct vcpu *vcpu)
 {
-    if (core->payer != vcpu) {
-        execute(core, vcpu, scheduler_charge(core));
+    if (core->ledger.payer != vcpu) {
+        execute(core, vcpu, core->ledger.charged);
     }
 }
 
+/* The VCPU has work, and another choice is due. */
 static void unblock(struct shared_core *core, const struct vcpu *vcpu, uint64_t now)
 {
     struct shared_vcpu *shared = vcpu->shared;
@@ -76,20 +66,17 @@ static void unblock(struct shared_core *core, const struct vcpu *vcpu, uint64_t 
     }
 }
 
-/* An interrupt is for this VCPU, which may be out: it has work, and pays until the next choice. The
- * payer before has been charged until `now`. */
-static void serve_at(struct shared_core *core, struct vcpu *vcpu, uint64_t now)
+/* Wakes the VCPU for an interrupt or a message, and charges it for the time until the next choice.
+ * The VCPU need not execute. `now`: the time of the last charge. */
+static void wake_vcpu_at(struct shared_core *core, struct vcpu *vcpu, uint64_t now)
 {
     unblock(core, vcpu, now);
-    if (core->payer != vcpu) {
-        core->payer = vcpu;
-        policy_trace(&core->policy, &core->trace, now, TRACE_INTERRUPT, vcpu->shared->level);
-    }
+    ledger_interrupt(core, vcpu, now);
 }
 
-static void serve(struct shared_core *core, struct vcpu *vcpu)
+static void wake_vcpu(struct shared_core *core, struct vcpu *vcpu)
 {
-    serve_at(core, vcpu, scheduler_charge(core));
+    wake_vcpu_at(core, vcpu, scheduler_charge(core));
 }
 
 /* Sets the core's timer to the next choice that is due, to the next expiry of a guest's timer, or
@@ -104,9 +91,10 @@ static void set_timer(const struct shared_core *core, uint64_t choice)
     instruction_barrier();
 }
 
-/* The VCPU's state is in the core: what has come for it becomes pending. A message stays until
- * unblock_called() finds it: the VCPU may be about to block, and what is pending then is saved. */
-static void receive(struct vcpu *vcpu)
+/* Makes the SGIs pending that were sent to the VCPU, and carries out the request of another core.
+ * The VCPU's state is in the core. A message stays in the mail for wake_vcpus_with_message(),
+ * because the VCPU may be about to block. */
+static void deliver_mail(struct vcpu *vcpu)
 {
     uint32_t mail =
         __atomic_fetch_and(&vcpu->partition->mail[vcpu->number], MAIL_MESSAGE, __ATOMIC_ACQ_REL);
@@ -134,9 +122,9 @@ static void save(struct shared_core *core, struct vcpu *vcpu)
     if (has_work(core, shared)) {
         return;
     }
-    /* A private interrupt may become pending after the last look, and is seen here alone. */
+    /* A private interrupt that became pending after scheduler_wait() looked is seen only here. */
     if (is_waiting) {
-        serve(core, vcpu);
+        wake_vcpu(core, vcpu);
     } else {
         tournament_change(&core->expiries, shared->level,
                           guest_registers_expiry(&shared->registers, shared->interrupts.enabled));
@@ -162,30 +150,31 @@ static void load(struct shared_core *core, struct vcpu *vcpu, const struct vcpu 
     }
     interrupts_load(&core->interrupts, &shared->interrupts, &last->shared->interrupts.settings);
     translations_use(core, vcpu);
-    receive(vcpu);
+    deliver_mail(vcpu);
 }
 
 /* Lets another VCPU execute, until the next choice at `choice`. No SError of the guest is pending.
  * Returns when the one that executes now executes again. */
 static void change_to(struct processor *processor, struct vcpu *next, uint64_t choice)
 {
-    struct vcpu *own = processor->vcpu;
+    struct vcpu *current = processor->vcpu;
 
-    save(processor->shared, own);
-    set_timer(processor->shared, choice); /* own's timer may expire earlier */
+    save(processor->shared, current);
+    set_timer(processor->shared,
+              choice); /* after save(): the timer of `current` may expire first */
     processor_set_vcpu(processor, next);
     next->report.switches++;
     if (next->shared->has_executed) {
-        load(processor->shared, next, own);
-        switch_to_waiting(&own->shared->stack, next->shared->stack, processor);
+        load(processor->shared, next, current);
+        switch_to_waiting(&current->shared->stack, next->shared->stack, processor);
     } else {
         next->shared->has_executed = true;
-        switch_to_new(&own->shared->stack, processor);
+        switch_to_new(&current->shared->stack, processor);
     }
-    scheduler_arrive(processor->shared, own);
-    /* Its timer may have expired: this is one exit less. */
-    if ((register_read(isr_el1) & PENDING_IRQ) != 0 && !listed_take(own)) {
-        interrupt_list(own);
+    scheduler_resume(processor->shared, current);
+    /* An interrupt that is pending already, such as an expired timer, saves its exit here. */
+    if ((register_read(isr_el1) & PENDING_IRQ) != 0 && !listed_take(current)) {
+        interrupt_list(current);
     }
 }
 
@@ -197,9 +186,9 @@ static unsigned idle(const struct processor *processor, uint64_t *choice)
     unsigned level;
 
     do {
-        if (core->payer != NULL) {
-            scheduler_note(core, scheduler_charge(core), TRACE_CHOICE, POLICY_NONE);
-            core->payer = NULL;
+        if (core->ledger.payer != NULL) {
+            scheduler_record(core, scheduler_charge(core), TRACE_CHOICE, POLICY_NONE);
+            ledger_idle(core);
         }
         set_timer(core, *choice);
         if (!core->has_to_judge) {
@@ -212,49 +201,41 @@ static unsigned idle(const struct processor *processor, uint64_t *choice)
     return level;
 }
 
-/*
- * Lets the VCPU execute that is to execute now. The payer is charged until `now`, unless it is the
- * calling VCPU and has blocked. A payer that executes from now on is charged for the time since
- * then at its next charge.
- *
- * A VCPU that preempts the calling one pays for this change. One that blocks or has used its budget
- * pays for the change to the next. So a VCPU that wakes and blocks often pays for both.
- */
-static void choose_once(struct processor *processor, uint64_t now)
+/* Lets the VCPU execute that the scheduler chooses. `now`: the time of the last charge, unless the
+ * calling VCPU pays and has blocked: it pays for the change, too. Returns when the calling VCPU
+ * executes again. */
+static void schedule_once(struct processor *processor, uint64_t now)
 {
     struct shared_core *core = processor->shared;
-    struct vcpu *own = processor->vcpu, *next;
+    struct vcpu *current = processor->vcpu, *next;
     uint64_t choice;
     unsigned level = policy_choose_level(&core->policy, now, &choice);
 
     if (level == POLICY_NONE) {
         level = idle(processor, &choice);
-        now = core->charged;
+        now = core->ledger.charged;
     }
     core->reschedule = false;
     next = core->vcpus[level];
-    if (next == own) {
-        execute(core, own, core->payer == own ? now : scheduler_charge(core));
+    if (next == current || ledger_next_pays(core, current, next)) {
+        execute(core, next, now);
+    }
+    if (next == current) {
         set_timer(core, choice);
     } else {
-        if (core->payer == next) {
-            execute(core, next, now);
-        } else if (core->payer == NULL || policy_is_ready(&core->policy, own->shared->level)) {
-            execute(core, next, scheduler_charge(core));
-        }
         change_to(processor, next, choice);
     }
-    times_show(&own->shared->times, own->report.used, core->charged);
+    times_show(&current->shared->times, current->report.used, core->ledger.charged);
 }
 
 /* The interrupts that are handled when a VCPU continues may be the hypervisor's own, where the
  * firmware has Group 0: then another choice is due at once, and the core's timer is off until it is
  * made. */
-static void choose(struct processor *processor, uint64_t now)
+static void schedule(struct processor *processor, uint64_t now)
 {
-    choose_once(processor, now);
+    schedule_once(processor, now);
     while (processor->shared->reschedule) {
-        choose_once(processor, scheduler_charge(processor->shared));
+        schedule_once(processor, scheduler_charge(processor->shared));
     }
 }
 
@@ -269,15 +250,15 @@ void scheduler_wait(struct vcpu *vcpu)
     }
     scheduler_handle_interrupts(vcpu);
     /* A guest that is off, or stopped, takes no interrupt. */
-    if (!vcpu->shared->is_called && !(listed_is_pending(vcpu) && power_may_execute(vcpu))) {
+    if (!vcpu->shared->has_message && !(listed_is_pending(vcpu) && power_may_execute(vcpu))) {
         (void)fault_of_device(0); /* an SError that is pending is this guest's */
-        if (core->payer != vcpu) {
-            serve(core, vcpu);
+        if (core->ledger.payer != vcpu) {
+            wake_vcpu(core, vcpu); /* it pays for the change to the next VCPU */
         }
         policy_block(&core->policy, vcpu->shared->level);
-        choose(processor, scheduler_time());
+        schedule(processor, scheduler_time());
     }
-    vcpu->shared->is_called = false;
+    vcpu->shared->has_message = false;
 }
 
 void scheduler_continue(struct vcpu *vcpu)
@@ -287,7 +268,7 @@ void scheduler_continue(struct vcpu *vcpu)
 
     (void)vcpu;
     if (core != NULL && core->reschedule) {
-        choose(processor, distributor_close_windows(processor, core->charged));
+        schedule(processor, distributor_close_windows(processor, core->ledger.charged));
     }
 }
 
@@ -311,7 +292,7 @@ void scheduler_handle_interrupts(struct vcpu *vcpu)
         interrupt_list(vcpu);
     }
     if (listed_is_pending(vcpu)) {
-        serve(core, vcpu);
+        wake_vcpu(core, vcpu);
     }
 }
 
@@ -328,7 +309,7 @@ bool scheduler_take(struct vcpu *vcpu, uint32_t number)
         if (other != vcpu && route_is_to(other, number)) {
             vcpu->report.exits[EXIT_INTERRUPT]++;
             listed_set_aside(other, number);
-            serve(processor->shared, other);
+            wake_vcpu(processor->shared, other);
             return true;
         }
     }
@@ -350,22 +331,22 @@ void scheduler_timer(struct vcpu *vcpu)
     }
     now = scheduler_charge(core);
     while (tournament_earliest(&core->expiries) <= now) {
-        serve_at(core, core->vcpus[tournament_winner(&core->expiries)], now);
+        wake_vcpu_at(core, core->vcpus[tournament_winner(&core->expiries)], now);
     }
     core->reschedule = true;
     instruction_barrier(); /* the timer's line is low before its interrupt ends */
 }
 
 /* Lets the VCPUs execute that have got mail. */
-static void unblock_called(const struct processor *processor)
+static void wake_vcpus_with_message(const struct processor *processor)
 {
     for (struct vcpu *other = processor->vcpus; other != NULL; other = other->next) {
         uint32_t mail = __atomic_fetch_and(&other->partition->mail[other->number], ~MAIL_MESSAGE,
                                            __ATOMIC_ACQUIRE);
 
         if ((mail & MAIL_MESSAGE) != 0) {
-            other->shared->is_called = true;
-            serve(processor->shared, other);
+            other->shared->has_message = true;
+            wake_vcpu(processor->shared, other);
         }
     }
 }
@@ -375,9 +356,9 @@ void scheduler_message(struct vcpu *vcpu)
     struct processor *processor = processor_this();
 
     if (processor->shared != NULL) {
-        unblock_called(processor);
+        wake_vcpus_with_message(processor);
     }
-    receive(vcpu);
+    deliver_mail(vcpu);
 }
 
 /* Sends the SGI by mail, because another VCPU may execute on the target's core. The core is called
@@ -407,8 +388,9 @@ enum access_result scheduler_send(struct vcpu *vcpu, uint64_t value)
         }
     }
     if (is_for_this_core) {
-        unblock_called(processor_this()); /* first: another core may send this VCPU an SGI now */
-        receive(vcpu);                    /* the SGI that it sent to itself */
+        wake_vcpus_with_message(
+            processor_this()); /* first: another core may send this VCPU an SGI now */
+        deliver_mail(vcpu);    /* the SGI that it sent to itself */
     }
     return targets.others ? ACCESS_REFUSED : ACCESS_DONE;
 }

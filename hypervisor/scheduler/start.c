@@ -24,11 +24,12 @@ static void add_reservation(struct shared_core *core, const struct description_v
     budget = budget < period ? budget : period;
     shared->room = core->window.part * budget / period * 3 / 4;
     if (described->io != 0) {
-        (void)pibs_server_init(&shared->server.io, budget, period, core->charged);
+        (void)pibs_server_init(&shared->server.io, budget, period, core->ledger.charged);
         reservation_add_io(&core->policy.reservation, shared->level, &shared->server);
         return;
     }
-    (void)sporadic_server_init(&shared->server.main, budget, period, CAPACITY, core->charged);
+    (void)sporadic_server_init(&shared->server.main, budget, period, CAPACITY,
+                               core->ledger.charged);
     sporadic_server_set_piece(&shared->server.main, (budget + PIECES - 1) / PIECES);
     reservation_add(&core->policy.reservation, shared->level, &shared->server);
 }
@@ -62,7 +63,7 @@ static void add(struct processor *processor, struct vcpu *vcpu)
     times_init(&vcpu->shared->times,
                (struct vcpu_times *)(uintptr_t)vcpu->partition->times + vcpu->number,
                register_read(cntfrq_el0));
-    times_unblock(&vcpu->shared->times, core->charged);
+    times_unblock(&vcpu->shared->times, core->ledger.charged);
     vcpu->shared->level = level;
     core->vcpus[level] = vcpu;
     core->vcpu_count++;
@@ -73,7 +74,7 @@ static void add(struct processor *processor, struct vcpu *vcpu)
     } else {
         add_reservation(core, described, vcpu->shared);
     }
-    policy_unblock(&core->policy, level, core->charged);
+    policy_unblock(&core->policy, level, core->ledger.charged);
 }
 
 void scheduler_start(struct processor *processor)
@@ -85,7 +86,7 @@ void scheduler_start(struct processor *processor)
         return;
     }
     if (core->has_started) {
-        scheduler_arrive(core, processor->vcpu);
+        scheduler_resume(core, processor->vcpu);
         return;
     }
     features.isar1 = id_register_read(ID_AA64ISAR1_EL1);
@@ -93,27 +94,26 @@ void scheduler_start(struct processor *processor)
     core->has_pointer_keys = features_have_pointer_authentication(&features);
     core->resources = debug_resources();
     core->interrupts = interrupt_resources(processor->vcpu);
-    core->charged = scheduler_time();
+    ledger_init(core, scheduler_time());
     policy_init(&core->policy,
                 schedule_ratio_ceiling(core->quantum, register_read(cntfrq_el0), NANOSECONDS));
     tournament_init(&core->expiries);
     for (struct vcpu *vcpu = processor->vcpus; vcpu != NULL; vcpu = vcpu->next) {
         add(processor, vcpu);
     }
-    core->payer = processor->vcpu;
     processor->vcpu->shared->has_executed = true;
-    scheduler_note(core, core->charged, TRACE_CHOICE, processor->vcpu->shared->level);
+    ledger_execute(core, processor->vcpu, core->ledger.charged);
     core->has_started = true;
     core->reschedule = true;
 }
 
 /* Writes a record of the VCPU's guest, which starts, or does not execute from now on. */
-static __attribute__((noinline)) void note_guest(const struct vcpu *vcpu, enum trace_kind kind)
+static __attribute__((noinline)) void record_guest(const struct vcpu *vcpu, enum trace_kind kind)
 {
     struct shared_core *core = processor_this()->shared;
 
     if (core != NULL) {
-        scheduler_note(core, scheduler_charge(core), kind, vcpu->shared->level);
+        scheduler_record(core, scheduler_charge(core), kind, vcpu->shared->level);
     }
 }
 
@@ -128,7 +128,7 @@ void scheduler_reset(struct vcpu *vcpu)
     if ((mail & MAIL_REQUEST) != 0) { /* it came before this VCPU executed for the first time */
         remote_carry_out(vcpu);
     }
-    note_guest(vcpu, TRACE_OFF);
+    record_guest(vcpu, TRACE_OFF);
     distributor_return_all(vcpu);
 }
 
@@ -142,10 +142,10 @@ void scheduler_start_guest(struct vcpu *vcpu)
     }
     if (shared->partition_starts != vcpu->partition->starts) {
         shared->partition_starts = vcpu->partition->starts;
-        times_start(&shared->times, vcpu->report.used, core->charged);
+        times_start(&shared->times, vcpu->report.used, core->ledger.charged);
     }
-    times_show(&shared->times, vcpu->report.used, core->charged);
-    note_guest(vcpu, TRACE_START);
+    times_show(&shared->times, vcpu->report.used, core->ledger.charged);
+    record_guest(vcpu, TRACE_START);
     translations_use(core, vcpu);
     lazy_registers_load_vectors(vcpu);
     lazy_registers_load_debug(core, vcpu);
