@@ -14,10 +14,18 @@
 #define QEMU_PLUGIN_EXPORT  __attribute__((visibility("default")))
 
 enum qemu_plugin_cb_flags { QEMU_PLUGIN_CB_NO_REGS };
+enum qemu_plugin_op { QEMU_PLUGIN_INLINE_ADD_U64, QEMU_PLUGIN_INLINE_STORE_U64 };
 
 struct qemu_info;        /* facts about the machine; not used */
 struct qemu_plugin_tb;   /* a translation block, while it is being translated */
 struct qemu_plugin_insn; /* an instruction in it */
+struct qemu_plugin_scoreboard; /* an array with an element for each processor */
+
+/* A number in each element of a scoreboard, `offset` bytes from its beginning. */
+struct qemu_plugin_number {
+    struct qemu_plugin_scoreboard *score;
+    size_t offset;
+};
 
 typedef uint64_t qemu_plugin_id_t;
 typedef void (*qemu_plugin_translate_callback)(qemu_plugin_id_t id, struct qemu_plugin_tb *block);
@@ -39,5 +47,14 @@ size_t qemu_plugin_insn_data(const struct qemu_plugin_insn *instruction, void *d
 void qemu_plugin_register_vcpu_insn_exec_cb(struct qemu_plugin_insn *instruction,
                                             qemu_plugin_execute_callback callback,
                                             enum qemu_plugin_cb_flags flags, void *argument);
+/* QEMU adds to the executing processor's number, or stores to it, before each execution of the
+ * instruction, in the translated code: faster than a callback. */
+void qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu(struct qemu_plugin_insn *instruction,
+                                                         enum qemu_plugin_op operation,
+                                                         struct qemu_plugin_number number,
+                                                         uint64_t operand);
+struct qemu_plugin_scoreboard *qemu_plugin_scoreboard_new(size_t element_bytes);
+uint64_t qemu_plugin_u64_get(struct qemu_plugin_number number, unsigned processor);
+void qemu_plugin_u64_set(struct qemu_plugin_number number, unsigned processor, uint64_t value);
 
 #endif

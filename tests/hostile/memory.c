@@ -19,6 +19,8 @@ struct slot {
 
 static struct ring_region rings[RING_REGIONS]; /* the first ring_count */
 static unsigned ring_count;
+/* All rings lie between these, so most accesses of the driver need no search. */
+static const uint8_t *rings_first, *rings_end;
 static unsigned ring_number;
 static struct slot buffers[BUFFER_SLOTS];
 static struct slot packets[PACKET_SLOTS];
@@ -36,7 +38,14 @@ void memory_clear(void)
 uint64_t memory_add_ring(void *memory, size_t bytes)
 {
     uint64_t address = (UINT64_C(1) + ring_number++ % RING_NUMBERS) << 32;
+    const uint8_t *first = memory, *end = first + bytes;
 
+    if (ring_count == 0) {
+        rings_first = first;
+        rings_end = end;
+    }
+    rings_first = first < rings_first ? first : rings_first;
+    rings_end = end > rings_end ? end : rings_end;
     HOSTILE_CHECK(ring_count < RING_REGIONS, "more shared memory than any driver needs");
     rings[ring_count++] = (struct ring_region){memory, bytes, address};
     return address;
@@ -141,6 +150,9 @@ enum memory_kind memory_kind(const void *address)
 
     if (memory >= buffers[0].memory && memory < buffers[BUFFER_SLOTS - 1].memory + SLOT_BYTES) {
         return MEMORY_BUFFER;
+    }
+    if (memory < rings_first || memory >= rings_end) {
+        return MEMORY_PRIVATE;
     }
     for (unsigned i = 0; i < ring_count; i++) {
         if (memory >= rings[i].memory && memory < rings[i].memory + rings[i].bytes) {

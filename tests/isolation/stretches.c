@@ -44,13 +44,13 @@ enum end { END_RETURN, END_WAIT, ENDS };
 
 /* Used only by the processor's thread. */
 struct processor {
-    uint64_t instructions; /* of the current stretch */
     uint64_t longest[ENDS];
     bool started;
 };
 
 static struct {
     struct processor processors[PROCESSORS_MAX];
+    struct qemu_plugin_number instructions; /* of the current stretch of each processor */
     uint32_t text[TEXT_BYTES_MAX / INSTRUCTION_BYTES];
     uint64_t text_bytes;
     uint64_t at, first, lock, lock_bytes;
@@ -59,40 +59,28 @@ static struct {
 
 int qemu_plugin_version = QEMU_PLUGIN_VERSION;
 
-static struct processor *count(unsigned number)
-{
-    struct processor *processor = &plugin.processors[number % PROCESSORS_MAX];
-
-    processor->instructions += processor->started;
-    return processor;
-}
-
-static void on_any(unsigned number, void *argument)
-{
-    (void)argument;
-    (void)count(number);
-}
-
+/* Begins to count: the boot is no stretch. */
 static void on_first(unsigned number, void *argument)
 {
     (void)argument;
     plugin.processors[number % PROCESSORS_MAX].started = true;
-    (void)count(number);
+    qemu_plugin_u64_set(plugin.instructions, number, 1);
 }
 
 /* `argument` is the address of the instruction. */
 static void end(unsigned number, enum end end, const void *argument)
 {
     static const char *const names[ENDS] = {"return", "wait"};
-    struct processor *processor = count(number);
+    struct processor *processor = &plugin.processors[number % PROCESSORS_MAX];
+    uint64_t instructions = qemu_plugin_u64_get(plugin.instructions, number);
 
-    if (processor->instructions > processor->longest[end]) {
-        processor->longest[end] = processor->instructions;
+    if (processor->started && instructions > processor->longest[end]) {
+        processor->longest[end] = instructions;
         (void)fprintf(plugin.log, "%s %u %" PRIu64 " %#" PRIxPTR "\n", names[end], number,
-                      processor->instructions, (uintptr_t)argument);
+                      instructions, (uintptr_t)argument);
         (void)fflush(plugin.log);
     }
-    processor->instructions = 0;
+    qemu_plugin_u64_set(plugin.instructions, number, 0);
 }
 
 static void on_return(unsigned number, void *argument)
@@ -114,6 +102,7 @@ static bool is_in_text(uint64_t address, uint32_t code)
     return offset < plugin.text_bytes && plugin.text[offset / INSTRUCTION_BYTES] == code;
 }
 
+/* Returns what to call after the instruction has been counted, or NULL. */
 static qemu_plugin_execute_callback callback_for(uint64_t address, uint32_t code)
 {
     if (address == plugin.first) {
@@ -127,7 +116,19 @@ static qemu_plugin_execute_callback callback_for(uint64_t address, uint32_t code
     case CODE_READ_ISR:
         return on_wait;
     default:
-        return code == CODE_WFI ? on_wait : on_any;
+        return code == CODE_WFI ? on_wait : NULL;
+    }
+}
+
+/* Counts each execution of the instruction, in the translated code itself: calls are slow. */
+static void watch(struct qemu_plugin_insn *instruction, uint64_t address,
+                  qemu_plugin_execute_callback callback)
+{
+    qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu(instruction, QEMU_PLUGIN_INLINE_ADD_U64,
+                                                        plugin.instructions, 1);
+    if (callback != NULL) {
+        qemu_plugin_register_vcpu_insn_exec_cb(instruction, callback, QEMU_PLUGIN_CB_NO_REGS,
+                                               (void *)(uintptr_t)address);
     }
 }
 
@@ -143,9 +144,7 @@ static void translate(qemu_plugin_id_t id, struct qemu_plugin_tb *block)
 
         (void)qemu_plugin_insn_data(instruction, &code, sizeof(code));
         if (is_in_text(address, code) && address - plugin.lock >= plugin.lock_bytes) {
-            qemu_plugin_register_vcpu_insn_exec_cb(instruction, callback_for(address, code),
-                                                   QEMU_PLUGIN_CB_NO_REGS,
-                                                   (void *)(uintptr_t)address);
+            watch(instruction, address, callback_for(address, code));
         }
     }
 }
@@ -196,6 +195,7 @@ int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_info *info, int a
                     stderr);
         return -1;
     }
+    plugin.instructions.score = qemu_plugin_scoreboard_new(sizeof(uint64_t));
     qemu_plugin_register_vcpu_tb_trans_cb(id, translate);
     return 0;
 }

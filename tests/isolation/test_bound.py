@@ -27,10 +27,10 @@ from bulkhead.system.assemble import read
 # These attacks make the hypervisor execute most of its code: they access the registers of every
 # device, make calls, and print.
 _ATTACKS = (
-    "distributor",
-    "redistributor 0",
+    "sample distributor",
+    "sample redistributor 0",
     "sgi",
-    "ecam 0",
+    "sample ecam 0",
     "power",
     "calls 10000",
     "registers",

@@ -32,11 +32,51 @@ static void read(uintptr_t at, size_t width)
     }
 }
 
+/* Registers lie in these ranges only; the rest of a frame is reserved (IHI 0069, 12.8, 12.10). */
+struct range {
+    size_t first, end;
+};
+
+#define RANGES 4u
+
+static const struct range distributor_registers[RANGES] = {
+    {0, 0x1000},
+    {0x6000, 0x8000}, /* GICD_IROUTER */
+    {0xffd0, 0x10000},
+};
+
+static const struct range redistributor_registers[RANGES] = {
+    {0, 0x200},
+    {0xffd0, 0x10000},
+    {0x10000, 0x11000},
+    {0x1ffd0, 0x20000},
+};
+
+/* Of a reserved range a sample has the first bytes of each of these parts. */
+#define RESERVED_PART   256u
+#define RESERVED_SAMPLE 8u
+
+static bool is_left_out(const struct range *registers, size_t offset)
+{
+    if (!attack_samples || offset % RESERVED_PART < RESERVED_SAMPLE) {
+        return false;
+    }
+    for (unsigned i = 0; i < RANGES; i++) {
+        if (offset >= registers[i].first && offset < registers[i].end) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* Reads every register in every width, and writes zeros, ones and random values to it. */
-static void scribble(uintptr_t frame, size_t bytes)
+static void scribble(uintptr_t frame, size_t bytes, const struct range *registers)
 {
     for (size_t width = 1; width <= 8; width *= 2) {
         for (size_t offset = 0; offset < bytes; offset += width) {
+            if (is_left_out(registers, offset)) {
+                continue;
+            }
             write(frame + offset, width, 0);
             write(frame + offset, width, UINT64_MAX);
             read(frame + offset, width);
@@ -48,13 +88,13 @@ static void scribble(uintptr_t frame, size_t bytes)
 void attack_distributor(uint64_t where)
 {
     (void)where;
-    scribble(reach(BOARD_DISTRIBUTOR, GIC_FRAME_BYTES), GIC_FRAME_BYTES);
+    scribble(reach(BOARD_DISTRIBUTOR, GIC_FRAME_BYTES), GIC_FRAME_BYTES, distributor_registers);
 }
 
 void attack_redistributor(uint64_t where)
 {
     scribble(reach(BOARD_REDISTRIBUTORS + where * REDISTRIBUTOR_BYTES, REDISTRIBUTOR_BYTES),
-             REDISTRIBUTOR_BYTES);
+             REDISTRIBUTOR_BYTES, redistributor_registers);
 }
 
 /* Sends every SGI to every core, by target list and by "all but self", through ICC_SGI1R_EL1. Then

@@ -2,7 +2,8 @@
 /*
  * A partition that attacks others. With the boot argument `attack` it runs the attack of that name,
  * with the boot argument `address` if the attack takes an address. Without `attack` it reads orders
- * from the console, one per line: NAME or NAME ADDRESS. It prints the result of each attack.
+ * from the console, one per line: NAME or NAME ADDRESS, after the word `sample` if the attack is to
+ * sample what no register occupies. It prints the result of each attack.
  */
 #include "kernel/application.h"
 #include "kernel/console.h"
@@ -15,6 +16,9 @@
 
 #define NAME_BYTES 24u
 #define LINE_BYTES 48u
+#define SAMPLE     "sample "
+
+bool attack_samples;
 
 static const struct {
     const char *name;
@@ -103,13 +107,17 @@ int application_main(void)
     }
     print("rogue: listens\n");
     for (;;) {
-        char *space;
+        char *name = line, *space;
 
         read_line(line);
-        space = strchr(line, ' ');
+        attack_samples = strncmp(line, SAMPLE, strlen(SAMPLE)) == 0;
+        if (attack_samples) {
+            name += strlen(SAMPLE);
+        }
+        space = strchr(name, ' ');
         if (space != NULL) {
             *space++ = '\0';
         }
-        (void)make(line, space != NULL ? strtoul(space, NULL, 0) : 0);
+        (void)make(name, space != NULL ? strtoul(space, NULL, 0) : 0);
     }
 }

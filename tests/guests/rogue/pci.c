@@ -12,10 +12,14 @@
 #define BAR_FIRST    0x10u
 #define BARS         6u
 
-/* Writes every word; the first 256 bytes also in every width. */
-static void scribble_function(uintptr_t at)
+/* Absent functions are alike: a sample has all words of the first ones, and of the others these. */
+#define SAMPLED_FUNCTIONS 8u
+#define SAMPLED_WORDS     0x40u
+
+/* Writes every word, or one each `step` bytes; the first 256 bytes also in every width. */
+static void scribble_function(uintptr_t at, uint32_t step)
 {
-    for (uint32_t offset = 0; offset < PAGE; offset += 4) {
+    for (uint32_t offset = 0; offset < PAGE; offset += step) {
         uint32_t value = (uint32_t)random_next();
 
         device_write32(at + offset, value);
@@ -39,9 +43,11 @@ void attack_configuration_space(uint64_t where)
 
     for (uint32_t function = 0; function < FUNCTIONS; function++) {
         uintptr_t at = ecam + function * PAGE;
+        bool is_present = device_read32(at) != UINT32_MAX;
+        bool is_sampled = attack_samples && !is_present && function >= SAMPLED_FUNCTIONS;
 
-        present += device_read32(at) != UINT32_MAX;
-        scribble_function(at);
+        present += is_present ? 1 : 0;
+        scribble_function(at, is_sampled ? SAMPLED_WORDS : sizeof(uint32_t));
     }
     print("%u functions answered\n", present);
 }
