@@ -452,12 +452,14 @@ def test_hot_reset(run_case: Run, transport: Transport, ring: str, way: str) -> 
 _NATIVE = ("-global", "ICH9-LPC.acpi-pci-hotplug-with-bridge-support=off")
 
 
+@pytest.mark.each_value
 @rings(*_BEHIND_PORTS)
 def test_hot_plug(run_case: Run, transport: Transport, ring: str) -> None:
     """2.4.1: the device is removed from its slot in mid-traffic and inserted again."""
     run_case(transport.case("hot_plug", ring))
 
 
+@pytest.mark.each_value
 @rings(*(name for name in _BEHIND_PORTS if "q35" in name))
 def test_hot_plug_by_slot(run_case: Run, transport: Transport, ring: str) -> None:
     """PCI Express 6.7: hot-plug by the slot's own registers instead of ACPI."""

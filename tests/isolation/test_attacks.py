@@ -2,11 +2,12 @@
 """The hypervisor filters accesses that a partition may make in part; others notice nothing.
 
 Every register of the Distributor, of the rogue's Redistributor and of that of its VCPU beside the
-victim, in every width (--long: every byte of their frames); SGIs; ends of interrupts that others acknowledged; a core that feigns active
-interrupts; all of it with direct and with listed interrupts. Every register of every function of
-two buses (--long: of all), and BARs over foreign ranges. PSCI, and a million calls with random
-numbers. Every system register and instruction that can be encoded; cache maintenance by set and
-way. Storms of exits, of waits, and on the terminal; cores in endless loops.
+victim, in every width (--long: every byte of their frames); SGIs; ends of interrupts that others
+acknowledged; a core that feigns active interrupts; all of it with direct and with listed
+interrupts. Every register of the functions of two buses (--long: of absent ones and of all buses,
+too), and BARs over foreign ranges. PSCI, and a million calls with random numbers. Every system
+register and instruction that can be encoded; cache maintenance by set and way. Storms of exits, of
+waits, and on the terminal; cores in endless loops.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 
 import pytest
-from support.rogue_system import StartGuest, Way
+from support.rogue_system import StartGuest, Way, id_of
 from support.written_system import boot, reports
 
 from bulkhead.running.guest import GuestProcess
@@ -68,6 +68,14 @@ def said(guest: GuestProcess, text: str, timeout: float = _PATIENCE_S) -> str:
 
 
 @pytest.mark.timeout(600)
+@pytest.mark.parametrize(
+    "way",
+    [
+        Way.DIRECT,
+        *(pytest.param(each, marks=pytest.mark.long) for each in (Way.LISTED, Way.SHARED)),
+    ],
+    ids=id_of,
+)
 def test_every_register_of_a_function(start_guest: StartGuest, tmp_path: Path, way: Way) -> None:
     core, right, rogue = _KEYS[way]
     text = _SYSTEM.format(core=core, right=right, rogue=rogue)

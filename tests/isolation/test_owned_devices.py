@@ -125,7 +125,7 @@ def test_unresponsive_device_stops_its_partition(
     device = SilentDevice(run, ecam())
     with PhysicalMemory(stub) as memory:
         device.silence(memory)
-    line = run.attack("ecam 0")
+    line = run.attack("sample ecam 0")
     found = re.fullmatch(
         rf"bulkhead\| rogue is stopped: core {run.rogue_core}, "
         r"no answer from the device at (0x[0-9a-f]+), "
@@ -142,7 +142,7 @@ def test_unresponsive_device_stops_its_partition(
     run.wait_for(r"(?m)^bulkhead\| rogue can't start: a PCI function or the SMMU does not answer")
     with PhysicalMemory(stub) as memory:
         device.restore(memory)
-    assert "survived" in run.attack_after_restart("ecam 0")
+    assert "survived" in run.attack_after_restart("sample ecam 0")
     run.victim_is_unharmed()
 
 

@@ -114,12 +114,12 @@ def test_an_error_during_an_access_of_the_monitor_stops_its_partition(
     device = SilentDevice(run, ecam())
     with Debugger(stub) as debugger:
         device.silence(debugger)
-        run.order("ecam 0")
+        run.order("sample ecam 0")
         run_to(run, debugger, table + _SYNCHRONOUS_OF_MONITOR)
         device.restore(debugger)
         debugger.jump(table + _ERROR_OF_MONITOR)
     _check_stopped(run, _ABORT_OF_MONITOR)
-    assert "survived" in run.attack_after_restart("ecam 0")
+    assert "survived" in run.attack_after_restart("sample ecam 0")
     run.victim_is_unharmed()
 
 

@@ -189,7 +189,8 @@ def _configuration(unit: Path) -> str:
 def check(alternatives: Sequence[Entry], nodes: int, store: Path = _STORE) -> str:
     """Run clang-tidy on a unit, once for each variant. Return its findings, "" if none.
 
-    The analyzer stops in a function after `nodes` states. A variant without findings is recorded in `store` and not analysed again.
+    The analyzer stops in a function after `nodes` states. A variant without findings is recorded in
+    `store` and not analysed again.
     """
     findings = []
     for variant in variants(alternatives):

@@ -101,8 +101,11 @@ def _sources(guest: GuestProcess, layout: Layout) -> dict[str, InterruptSource]:
 
 @pytest.mark.parametrize(
     ("board_keys", "keys", "machine_options"),
-    [("", _BUDGETS, ""), (_CREDIT, "", ""), ("", _BUDGETS, TWO_STATES)],
-    ids=["budgets", "weights", "two-security-states"],
+    [
+        pytest.param("", _BUDGETS, "", id="budgets"),
+        pytest.param(_CREDIT, "", "", id="weights", marks=pytest.mark.long),
+        pytest.param("", _BUDGETS, TWO_STATES, id="two-security-states", marks=pytest.mark.long),
+    ],
 )
 def test_a_source_moves_and_comes_home(
     start_guest: StartGuest, tmp_path: Path, board_keys: str, keys: str, machine_options: str

@@ -83,7 +83,7 @@ _LONG = pytest.mark.long
 @pytest.mark.parametrize(
     ("way", "end", "cores", "keys"),
     [
-        pytest.param("pci", 1, (0, "[1, 2]"), ("", ""), id="direct"),
+        pytest.param("pci", 1, (0, "[1, 2]"), ("", ""), id="direct", marks=_LONG),
         pytest.param(
             "pci", 0, (1, "[1]"), (shared("4 ms"), shared("15 ms")), id="shared", marks=_LONG
         ),
@@ -95,7 +95,7 @@ _LONG = pytest.mark.long
             (shared("4 ms"), shared("15 ms") + "\n" + _CARD),
             id="shared-with-card",
         ),
-        pytest.param("dax", 1, (0, "[1, 2]"), ("", ""), id="dax"),
+        pytest.param("dax", 1, (0, "[1, 2]"), ("", ""), id="dax", marks=_LONG),
     ],
 )
 def test_linux_and_a_malicious_kernel(

@@ -35,7 +35,17 @@ _SETTLE_S = 5.0
 
 
 @pytest.mark.timeout(400)
-@pytest.mark.parametrize("cpu", ["cortex-a53", "cortex-a72", "neoverse-n1", "neoverse-v1", "max"])
+@pytest.mark.parametrize(
+    "cpu",
+    [
+        "cortex-a53",
+        *(
+            pytest.param(each, marks=pytest.mark.long)
+            for each in ("cortex-a72", "neoverse-n1", "neoverse-v1")
+        ),
+        "max",
+    ],
+)
 def test_linux_boots_and_exits_only_for_interrupts_between_its_cores(
     start_guest: StartGuest, tmp_path: Path, cpu: str
 ) -> None:

@@ -77,7 +77,13 @@ def test_priorities_of_a_machine(start_guest: StartGuest, compiler: str) -> None
 
 
 @pytest.mark.timeout(400)
-@pytest.mark.parametrize("machine_options", ["", TWO_STATES], ids=["one-state", "two-states"])
+@pytest.mark.parametrize(
+    "machine_options",
+    [
+        pytest.param("", id="one-state"),
+        pytest.param(TWO_STATES, id="two-states", marks=pytest.mark.long),
+    ],
+)
 def test_linux_exits_only_for_interrupts(
     start_guest: StartGuest, tmp_path: Path, machine_options: str
 ) -> None:

@@ -130,6 +130,7 @@ def test_a_partition_lives_and_ends_beside_a_control_loop(
     run.guest.wait_for_match(r"(?m)^spare\| control: a period", timeout=60)
 
 
+@pytest.mark.long
 @pytest.mark.timeout(900)
 def test_a_partition_with_several_vcpus_on_a_core_lives_and_ends(
     make_run: Callable[..., ManagedRun],

@@ -13,6 +13,7 @@ import re
 import time
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support.written_system import TWO_STATES, StartGuest, boot, reports
@@ -32,6 +33,12 @@ _DRIFTING = ((100_000, 497_300), (105_000, 500_000), (110_000, 503_900))  # budg
 _DRIFTING_ERROR_MAX = 0.005  # their many changes are charged to them
 # Of the other's time, while interrupts come all the time: entries to the hypervisor, and returns.
 _ENTRIES_MAX = 0.07
+
+
+def _only_long(*values: str | None) -> list[Any]:
+    return [pytest.param(each, marks=pytest.mark.long) for each in values]
+
+
 _STATES = pytest.mark.parametrize(
     "machine_options",
     [
@@ -150,20 +157,32 @@ def test_a_dedicated_core_beside_shared_ones_has_no_exits(
     assert exits() == before
 
 
-@pytest.mark.parametrize("hostile", [None, "games", "interrupts"])
+@pytest.mark.parametrize("hostile", [*_only_long(None, "games"), "interrupts"])
 def test_budgets_are_kept_to_the_instruction(tmp_path: Path, hostile: str | None) -> None:
-    """The machine counts instructions: neither the length nor the result of a run varies."""
+    """The machine counts instructions: neither the length nor the result of a run varies.
+
+    More than 10 s: shares need seconds of the machine's time to show an error of 0.1 %.
+    """
     members = share.beside(2, hostile)
     played = play(members, Settings(), tmp_path / "console.log")
     assert share.lateness_us(played["wake"]) <= _LATENESS_MAX_US
     assert share.share_error(members, played) <= _SHARE_ERROR_MAX
 
 
-@pytest.mark.parametrize("cores", [(), share.CREDIT], ids=["budgets", "weights"])
+@pytest.mark.parametrize(
+    "cores",
+    [
+        pytest.param((), id="budgets"),
+        pytest.param(share.CREDIT, id="weights", marks=pytest.mark.long),
+    ],
+)
 def test_a_vcpu_that_wakes_pays_for_it(tmp_path: Path, cores: tuple[Cores, ...]) -> None:
     """A partition sleeps again and again, as shortly as it can. Each of its interrupts and of the
     changes to it and back is charged to itself. The one that spins counts its own work, because
-    such short times do not show otherwise."""
+    such short times do not show otherwise.
+
+    More than 10 s: two runs, with an exit every few microseconds.
+    """
     wake, spin = partitions()
     if cores:
         wake, spin = (replace(each, budget=None, period=None) for each in (wake, spin))
@@ -180,10 +199,13 @@ def test_a_vcpu_that_wakes_pays_for_it(tmp_path: Path, cores: tuple[Cores, ...])
     assert beside_waking >= beside_spinning * (1 - _ENTRIES_MAX)
 
 
-@pytest.mark.parametrize("role", ["spin", "games", "wake"])
+@pytest.mark.parametrize("role", [*_only_long("spin", "wake"), "games"])
 def test_an_io_partition_serves_another(tmp_path: Path, role: str) -> None:
     """It always works, sleeps as shortly as it can, or wakes every millisecond, at the urgency of
-    the one that it serves, and beside one that spins."""
+    the one that it serves, and beside one that spins.
+
+    More than 10 s: seconds of the machine's time, and an exit every few microseconds.
+    """
     wake, spin = partitions()
     times = "begin=1000 end=1300"
     work = 0 if role == "games" else 20
@@ -226,9 +248,12 @@ def test_a_timer_that_expires_during_a_change_is_not_lost(
     assert error <= _DRIFTING_ERROR_MAX
 
 
-@pytest.mark.parametrize("hostile", [None, "games", "interrupts"])
+@pytest.mark.parametrize("hostile", [*_only_long(None, "interrupts"), "games"])
 def test_shares_by_weight(tmp_path: Path, hostile: str | None) -> None:
-    """Likewise. Neither sleep just before the end of a turn nor exits get a VCPU more."""
+    """Neither sleep just before the end of a turn nor exits get a VCPU more.
+
+    More than 10 s: the machine counts instructions, as above.
+    """
     members = share.by_weight(hostile)
     played = play(members, Settings(), tmp_path / "console.log", share.CREDIT)
     assert share.credit_error(members, played) <= _CREDIT_ERROR_MAX
@@ -236,7 +261,10 @@ def test_shares_by_weight(tmp_path: Path, hostile: str | None) -> None:
 
 def test_a_wake_up_preempts_by_weight(tmp_path: Path) -> None:
     """A VCPU that uses less than its share preempts the others whenever it wakes, and it cannot
-    boost itself to more than its share: 2.9 ms of 10 are more than 1 in 5."""
+    boost itself to more than its share: 2.9 ms of 10 are more than 1 in 5.
+
+    More than 10 s: two systems, for seconds of the machine's time.
+    """
     wake, spin = partitions()
     lateness = {}
     for count in (2, 4):

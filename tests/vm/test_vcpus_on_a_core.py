@@ -122,6 +122,9 @@ def _difference(now: list[int], then: list[int]) -> list[int]:
     return [after - before for after, before in zip(now, then, strict=True)]
 
 
+_LONG = pytest.mark.long
+
+
 @pytest.mark.long
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("machine_options", ["", TWO_STATES], ids=["one-state", "two-states"])
@@ -142,7 +145,13 @@ def test_no_interrupt_between_vcpus_is_lost(
 @pytest.mark.each_value
 @pytest.mark.parametrize("machine_options", ["", TWO_STATES], ids=["one-state", "two-states"])
 @pytest.mark.parametrize("by_weight", [False, True], ids=["budgets", "weights"])
-@pytest.mark.parametrize("cores", [[0, 0], [0, 0, 1, 1]], ids=["one-core", "two-cores"])
+@pytest.mark.parametrize(
+    "cores",
+    [
+        pytest.param([0, 0], id="one-core", marks=_LONG),
+        pytest.param([0, 0, 1, 1], id="two-cores"),
+    ],
+)
 def test_linux_has_several_vcpus_on_a_core(
     start_guest: StartGuest,
     tmp_path: Path,
@@ -337,13 +346,12 @@ def _expected() -> list[str]:
 @pytest.mark.parametrize(
     ("cores", "by_weight", "machine_options"),
     [
-        ([0, 0, 1, 1], False, ""),
-        ([0, 0, 1, 1], False, TWO_STATES),
-        ([0, 0, 1, 1], True, ""),
-        ([0, 0, 1, 1], True, TWO_STATES),
-        ([0, 0, 1, 2], False, ""),
+        pytest.param([0, 0, 1, 1], False, "", id="budgets"),
+        pytest.param([0, 0, 1, 1], False, TWO_STATES, id="budgets-two-states", marks=_LONG),
+        pytest.param([0, 0, 1, 1], True, "", id="weights", marks=_LONG),
+        pytest.param([0, 0, 1, 1], True, TWO_STATES, id="weights-two-states", marks=_LONG),
+        pytest.param([0, 0, 1, 2], False, "", id="cores-of-both-kinds"),
     ],
-    ids=["budgets", "budgets-two-states", "weights", "weights-two-states", "cores-of-both-kinds"],
 )
 def test_an_interrupt_follows_its_route_between_vcpus(
     start_guest: StartGuest,

@@ -64,6 +64,7 @@ def test_figures(channel: Any) -> None:
     }
 
 
+@pytest.mark.long
 def test_a_message_takes_few_instructions_and_a_stream_no_exit(
     channel: Any, log_folder: Path
 ) -> None:
@@ -283,6 +284,7 @@ def test_the_plots_have_all_that_was_measured(tmp_path: Path) -> None:
             assert word in text
 
 
+@pytest.mark.long
 def test_kernels_measure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(BenchContext, "folder", tmp_path)
     # Other tests run at the same time.

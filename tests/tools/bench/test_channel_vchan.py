@@ -144,6 +144,7 @@ def test_without_packages_the_bench_goes_on(
     assert "without Xen's vchan: Xen's tools can't be fetched" in capsys.readouterr().err
 
 
+@pytest.mark.long
 def test_guests_of_xen_and_kernels_measure_in_turn(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

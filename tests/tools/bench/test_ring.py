@@ -160,6 +160,7 @@ def channel() -> Path:
     return build(Variant("host"), [target]) / target
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("system", ["channel", "channel-run", "ring", "ring-run"])
 @pytest.mark.parametrize("batch", ["1", "32"])
 @pytest.mark.parametrize("size", ["8", "65536"])
