@@ -81,8 +81,10 @@ def setup(settings: Settings, groups: tuple[str, ...]) -> None:
     check       checking systems whose partitions have VCPUs
     run         booting guests in QEMU
     device      tests of the driver on QEMU's device models
+    model       exploring models of protocols
     tap         guests on tap devices, and their clients: curl, nc, iperf
     bench       the Linux guest, and the benches
+    python      the Python package of channels
     vhost-user  the driver with DPDK's vhost-user back-end
     ring        channels beside DPDK's rings
     """
