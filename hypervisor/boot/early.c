@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The part of the boot that runs with the MMU off: checks the description and the board's memory,
- * and makes tables for the boot core. All memory is Device, so each access is naturally aligned,
- * and nothing calls memcpy() or memset().
+ * The part of the boot that executes with the MMU off: checks the description and the board's
+ * memory, and makes tables for the boot core. All memory is Device memory meanwhile, so every
+ * access is naturally aligned, and no code here calls memcpy() or memset().
  */
 #include "boot/boot.h"
 #include "boot/image.h"
@@ -18,16 +18,16 @@
 #include "vcpu/controls.h"
 #include <arch/device_access.h>
 
-/* Doublewords of the arm64 Image header: image_size, and two reserved ones, in which the tools put
- * the PL011's address and its bitwise inverse. With these two the boot core can report an invalid
- * description. */
+/* Indices of doublewords in the arm64 Image header: image_size, and two reserved ones in which the
+ * tools store the PL011's address and its bitwise inverse. With these two the boot core can report
+ * an invalid description on the terminal. */
 #define HEADER_BYTES         2u
 #define HEADER_UART          4u
 #define HEADER_UART_INVERTED 5u
 
 struct page_pool boot_pool;
 
-/* Maps the image with the permissions of each part, and the rest of the hypervisor's memory as
+/* Maps each part of the image with its permissions, and the rest of the hypervisor's memory as
  * data. */
 static void map_hypervisor(uint64_t *root, const struct description_board *board)
 {
@@ -53,8 +53,8 @@ static void map_devices(uint64_t *root, const struct description *system)
     }
 }
 
-/* Reads the processors' pages and the last word of each memory of a partition. A read of absent
- * memory raises an exception, which ends the boot. */
+/* Reads one word of the processors' pages, and the last word of each memory of every partition. A
+ * read of absent memory raises an exception, which ends the boot. */
 static void probe_memory(const struct description *system)
 {
     terminal_explain("the board has no memory at");
@@ -68,7 +68,7 @@ static void probe_memory(const struct description *system)
     }
 }
 
-/* entry.S calls it. */
+/* The attribute keeps the function, because only entry.S calls it. */
 __attribute__((used)) uint64_t boot_early(void)
 {
     const struct description *system = image_description();
@@ -93,19 +93,20 @@ __attribute__((used)) uint64_t boot_early(void)
         boot_refuse("the image was loaded outside the hypervisor's memory, at", start);
     }
     probe_memory(system);
-    /* The loader may have read a truncated file. A complete one ends with the mark. */
+    /* The loader may have read a truncated file. A complete file ends with the mark. */
     if (device_read32((uintptr_t)system + (system->payload & ~UINT64_C(3)) - 4) != system->mark) {
         boot_refuse("the image's file is cut off, it has fewer bytes than", whole);
     }
     boot_pool.next = page_up((uint64_t)(uintptr_t)system + system->payload);
     boot_pool.end = boot_processor_pages(system);
-    /* No dirty line that the loader left may be evicted over the tables, which bypass the cache. */
+    /* The MMU is off, so the tables are written to memory past the cache. A dirty line that the
+     * loader left there must not be evicted over them later. */
     load_clean(boot_pool.next, boot_pool.end);
     root = (uint64_t *)(uintptr_t)boot_take(1);
     map_hypervisor(root, &system->board);
     map_devices(root, system);
     channel_prepare(system, root);
-    /* Lines that were fetched while the tables were written are stale. */
+    /* Cache lines that were fetched while the tables were written hold old content. */
     load_clean((uint64_t)(uintptr_t)root, boot_pool.next);
     return (uint64_t)(uintptr_t)root;
 }

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The first code of the boot core, from the loader to C: the arm64 Image header, relocation, .bss
- * and the stack. The state at entry is the one of Linux' Documentation/arch/arm64/booting: MMU and
+ * and the stack. The state at entry is that of Linux' Documentation/arch/arm64/booting: MMU and
  * data cache are off, and the loaded image is cleaned to the point of coherency. The devicetree in
- * x0 is not used, because the system's description follows the image.
+ * x0 is not used, because the system description follows the image.
  *
- * Until the MMU is on, all memory is Device-nGnRnE: no unaligned access, no DC ZVA.
+ * All memory is Device-nGnRnE until the MMU is on, so this code makes no unaligned access and uses
+ * no DC ZVA.
  */
 #include "entry/macros.inc"
 
@@ -20,10 +21,10 @@ image_start:
     b entry
     nop
     .quad 0 /* text_offset */
-    .quad image_bytes /* the tools add the bytes that they append */
+    .quad image_bytes /* image_size: the tools add the bytes that they append */
     .quad IMAGE_FLAGS
-    .quad 0 /* reserved: the tools put the PL011's address here, */
-    .quad 0 /* and its bitwise inverse here */
+    .quad 0 /* reserved: the tools store the PL011's address here */
+    .quad 0 /* reserved: the tools store the bitwise inverse of that address here */
     .quad 0
     .long IMAGE_MAGIC
     .long 0
@@ -34,8 +35,9 @@ entry:
     mrs x1, currentel
     cmp x1, #(2 << 2)
     b.ne 5f
-    take_el2 x1, x2 /* boot_early() refuses a processor whose E2H is RES1 */
-    /* A dirty line that the loader left must not be evicted over the data written below. */
+    take_el2 x1, x2 /* boot_early() refuses a processor on which E2H is RES1 */
+    /* The data below is written past the cache. A dirty line that the loader left must not be
+     * evicted over it later. */
     address x0, monitor_constants_start
     address x1, image_end
     data_cache_lines civac
@@ -60,7 +62,7 @@ entry:
     b.hs 6f
     stp xzr, xzr, [x5], #16
     b 4b
-5:  wfe /* not at EL2, or a relocation of an unexpected type */
+5:  wfe /* halt: the core is not at EL2, or a relocation has an unexpected type */
     b 5b
 
 6:  address x1, boot_stack_top
@@ -69,12 +71,13 @@ entry:
     mov x30, xzr
     address x1, monitor_vectors
     msr vbar_el2, x1
-    msr tpidr_el2, xzr /* no struct processor yet: monitor_recover() halts */
+    msr tpidr_el2, xzr /* no struct processor yet, so that monitor_recover() halts */
     bl boot_early
     mov x19, x0
 
-    /* Lines that were fetched while the writes above bypassed the cache are stale, and are
-     * invalidated before the first cacheable access (Arm ARM, "Mismatched memory attributes"). */
+    /* Cache lines that were fetched while the writes above bypassed the cache hold old content.
+     * They are invalidated before the first cacheable access (Arm ARM, "Mismatched memory
+     * attributes"). */
     address x0, monitor_constants_start
     address x1, image_end
     data_cache_lines ivac

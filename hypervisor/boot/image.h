@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Boundaries of the image's sections, defined by hypervisor.ld. Each is the address of a page. The
- * compiler must know: it reads a structure at an address that it takes for unaligned byte by byte
- * (-mstrict-align). */
+/* Boundaries of the image's sections, defined by hypervisor.ld. Each symbol is the address of a
+ * page. The declarations tell the compiler this alignment, because it reads a structure byte by
+ * byte if the address may be unaligned (-mstrict-align). */
 #ifndef BOOT_IMAGE_H
 #define BOOT_IMAGE_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The boot core's work with the MMU on: devices, partitions, the monitors' tables, the other
- * processors. */
+/* The part of the boot that executes with the MMU on: sets up devices, partitions and the monitors'
+ * tables, and starts the other processors. */
 #include "boot/boot.h"
 #include "boot/image.h"
 #include "channel/channel.h"
@@ -24,15 +24,17 @@
 #include <string.h>
 
 #define AFFINITY_MASK UINT64_C(0xff00ffffff)
-#define STACK_PAGES   2u /* a stack, and an unmapped guard page below it */
+#define STACK_PAGES   2u /* the lower page is not mapped: a guard page */
 
 static struct partition *boot_partitions[DESCRIPTION_PARTITIONS_MAX];
-static uint64_t smmu_roots[DESCRIPTION_PARTITIONS_MAX]; /* for the SMMU */
-static uint64_t processors_roots; /* of all partitions, for their processors: a page each */
+/* Roots of stage 2 that the SMMU uses, by partition. */
+static uint64_t smmu_roots[DESCRIPTION_PARTITIONS_MAX];
+/* Roots of stage 2 that processors use: one page for each partition. */
+static uint64_t processors_roots;
 static struct smmu_memory smmu_memory;
-static bool has_shared_group1; /* Group 0 of the GIC is the firmware's */
+static bool has_shared_group1; /* the firmware owns Group 0 of the GIC */
 
-/* Ends the boot if `failure` is not NULL. */
+/* Calls boot_refuse() if `failure` is not NULL. */
 static void refuse_failure(const char *failure, uint64_t address)
 {
     if (failure != NULL) {
@@ -40,7 +42,7 @@ static void refuse_failure(const char *failure, uint64_t address)
     }
 }
 
-static int64_t firmware(uint64_t function, uint64_t first, uint64_t second, uint64_t third)
+static int64_t call_firmware(uint64_t function, uint64_t first, uint64_t second, uint64_t third)
 {
     register uint64_t x0 __asm__("x0") = function;
     register uint64_t x1 __asm__("x1") = first;
@@ -55,8 +57,8 @@ static int64_t firmware(uint64_t function, uint64_t first, uint64_t second, uint
     return (int64_t)x0;
 }
 
-/* Mappings of both tables of a monitor: its code and data, and the description without the images
- * that follow it. */
+/* Maps the ranges that the resident and the service tables of a monitor have in common: resident
+ * code, processor, VCPU and stack, and the description without the images that follow it. */
 static void map_resident(uint64_t *root, const struct processor *processor, const struct vcpu *vcpu)
 {
     const struct description *system = vcpu->partition->system;
@@ -68,8 +70,9 @@ static void map_resident(uint64_t *root, const struct processor *processor, cons
     boot_map(root, vcpu->stack - PAGE_BYTES, PAGE_BYTES, MONITOR_DATA);
 }
 
-/* Maps the roots of stage 2 of partitions whose cores may have to be recalled. */
-static void map_roots(uint64_t *root, const struct description *system)
+/* Maps the roots of stage 2 of all partitions with direct interrupts, because any monitor may
+ * recall their cores. */
+static void map_stage2_roots(uint64_t *root, const struct description *system)
 {
     for (uint32_t i = 0; i < system->partition_count; i++) {
         if (!description_has_listed_interrupts(&system->partitions[i])) {
@@ -78,7 +81,7 @@ static void map_roots(uint64_t *root, const struct description *system)
     }
 }
 
-/* Mappings common to all monitors' service tables. */
+/* Maps the ranges that the service tables of all monitors have in common. */
 static void map_services(uint64_t *root, const struct description *system)
 {
     boot_map_between(root, resident_text_end, monitor_text_end, MONITOR_CODE);
@@ -86,7 +89,7 @@ static void map_services(uint64_t *root, const struct description *system)
     boot_map_between(root, monitor_shared_start, monitor_shared_end, MONITOR_DATA);
     boot_map(root, system->board.distributor, GIC_FRAME_BYTES, MONITOR_DEVICE);
     boot_map(root, system->board.uart, system->board.uart != 0 ? PAGE_BYTES : 0, MONITOR_DEVICE);
-    map_roots(root, system);
+    map_stage2_roots(root, system);
 }
 
 /* Maps a range one to one, unless it is mapped already. */
@@ -99,7 +102,7 @@ static void map_once(uint64_t *root, uint64_t start, uint64_t bytes, uint64_t at
     }
 }
 
-/* Maps the partition's images. Two of them may be the same bytes. */
+/* Maps the partition's images. Two images may have the same bytes. */
 static void map_images(uint64_t *root, const struct partition *partition)
 {
     const struct description_partition *described = partition->described;
@@ -112,8 +115,7 @@ static void map_images(uint64_t *root, const struct partition *partition)
     }
 }
 
-/* Maps the SMMU's event queue, for a partition whose functions can cause events, or whose core gets
- * the interrupt. */
+/* Maps the SMMU's event queue, if the partition has access to it (assign_smmu_events()). */
 static void map_events(uint64_t *root, const struct partition *partition)
 {
     if (partition->events != 0) {
@@ -123,7 +125,7 @@ static void map_events(uint64_t *root, const struct partition *partition)
     }
 }
 
-/* Mappings of the service tables of a partition's VCPUs. */
+/* Maps the ranges that the service tables of all VCPUs of the partition have in common. */
 static void map_partition(uint64_t *root, const struct partition *partition)
 {
     const struct description *system = partition->system;
@@ -152,8 +154,9 @@ static void map_partition(uint64_t *root, const struct partition *partition)
     channel_map(root, partition);
 }
 
-/* Mappings of the service tables of a VCPU for the others with which it shares the processor: what
- * the hypervisor has of them, and nothing that their guests reach. */
+/* Maps in the service tables of a VCPU on a shared core the hypervisor's state of the core, of its
+ * other VCPUs and of their partitions, and the SMMU's event queue if one of these partitions has
+ * access to it. Memory of the other guests is not mapped. */
 static void map_sharers(uint64_t *root, const struct processor *processor, const struct vcpu *vcpu)
 {
     const struct partition *last = NULL;
@@ -164,7 +167,7 @@ static void map_sharers(uint64_t *root, const struct processor *processor, const
     boot_map(root, (uint64_t)(uintptr_t)processor->shared, PAGE_BYTES + SCHEDULER_TRACE_BYTES,
              MONITOR_DATA);
     boot_map(root, vcpu->partition->times, PAGE_BYTES, MONITOR_DATA);
-    /* Those of one partition follow each other in the list. */
+    /* VCPUs of the same partition follow each other in the list. */
     for (const struct vcpu *other = processor->vcpus; other != NULL; other = other->next) {
         boot_map(root, (uint64_t)(uintptr_t)other->shared, PAGE_BYTES, MONITOR_DATA);
         if (other != vcpu) {
@@ -178,7 +181,8 @@ static void map_sharers(uint64_t *root, const struct processor *processor, const
     }
 }
 
-/* Builds the partition's stage 2, with one root for the SMMU and one for its processors. */
+/* Builds the partition's stage 2 with two roots, which have the same entries: the SMMU uses one,
+ * the processors the other (memory/withdraw.h). */
 static void make_stage2(const struct partition *partition)
 {
     uint32_t index = partition->index;
@@ -192,25 +196,28 @@ static void make_stage2(const struct partition *partition)
            (const void *)(uintptr_t)smmu_roots[index], PAGE_BYTES);
 }
 
-/* Gives the partition the SMMU's events if its functions can cause some, or if its cores can't be
- * shut. The interrupt goes to the latter, if there are any. */
-static void give_events(struct partition *partition)
+/* Gives the partition access to the SMMU's event queue if its functions can cause events, or if it
+ * is the first partition with listed interrupts. The SMMU's interrupt is routed to that one,
+ * because its guest can't shut its cores; without listed interrupts, to the last partition whose
+ * functions can cause events. */
+static void assign_smmu_events(struct partition *partition)
 {
     const struct description *system = partition->system;
-    uint32_t safe = description_first_listed(system);
+    uint32_t first_listed = description_first_listed(system);
 
-    if (smmu_confined(partition->described) == 0 && partition->index != safe) {
+    if (smmu_confined(partition->described) == 0 && partition->index != first_listed) {
         return;
     }
     partition->events = smmu_memory.events;
-    if (partition->events != 0 && (safe == DESCRIPTION_NO_PARTITION || partition->index == safe)) {
+    if (partition->events != 0 &&
+        (first_listed == DESCRIPTION_NO_PARTITION || partition->index == first_listed)) {
         gic_route(system, system->board.smmu_interrupt,
                   description_boot_core(partition->described));
     }
 }
 
-/* Sets how the partition's interrupts reach its guest. */
-static void choose_interrupts(struct partition *partition)
+/* Selects direct or listed interrupts for the partition. */
+static void set_interrupt_mode(struct partition *partition)
 {
     partition->shares_group1 = has_shared_group1;
     partition->is_listed =
@@ -228,7 +235,7 @@ static void make_partition(const struct description *system, uint32_t index)
     partition->system = system;
     partition->described = &system->partitions[index];
     partition->index = index;
-    choose_interrupts(partition);
+    set_interrupt_mode(partition);
     boot_partitions[index] = partition;
     make_stage2(partition);
     unresettable = pci_boot(partition);
@@ -236,7 +243,7 @@ static void make_partition(const struct description *system, uint32_t index)
         partition->described->restart == DESCRIPTION_RESTART_AFTER_RESET) {
         boot_refuse("a partition may restart, and nothing resets its PCI function", unresettable);
     }
-    give_events(partition);
+    assign_smmu_events(partition);
 }
 
 static void start_smmu(const struct description *system)
@@ -255,7 +262,7 @@ static struct processor *processor_at(const struct description *system, uint32_t
     return (struct processor *)(uintptr_t)(boot_processor_pages(system) + index * PAGE_BYTES);
 }
 
-/* Adds the VCPU to those that execute on its processor. */
+/* Appends the VCPU to the list of its processor. */
 static void add_vcpu(struct processor *processor, struct vcpu *vcpu)
 {
     struct vcpu **link = &processor->vcpus;
@@ -266,7 +273,7 @@ static void add_vcpu(struct processor *processor, struct vcpu *vcpu)
     *link = vcpu;
 }
 
-/* Makes all VCPUs, whose pages are zeroed. */
+/* Fills in all VCPUs. Their pages are zeroed. */
 static void make_vcpus(const struct description *system)
 {
     struct vcpu *vcpu = (struct vcpu *)(uintptr_t)boot_vcpu_pages(system);
@@ -290,7 +297,7 @@ static void make_vcpus(const struct description *system)
     }
 }
 
-/* Makes the stack and the tables of a VCPU's monitor. */
+/* Allocates the stack and the tables of a VCPU's monitor, and maps its ranges. */
 static void make_monitor(const struct processor *processor, struct vcpu *vcpu)
 {
     uint64_t *services = (uint64_t *)(uintptr_t)boot_take(1);
@@ -327,8 +334,8 @@ static void start_processor(const struct description_core *described,
                             const struct processor *processor)
 {
     int64_t result =
-        firmware(PSCI_CPU_ON | CALL_64, described->affinity,
-                 (uint64_t)(uintptr_t)monitor_processor_entry, (uint64_t)(uintptr_t)processor);
+        call_firmware(PSCI_CPU_ON | CALL_64, described->affinity,
+                      (uint64_t)(uintptr_t)monitor_processor_entry, (uint64_t)(uintptr_t)processor);
 
     if (result != 0) {
         boot_refuse("the firmware does not start the core with affinity", described->affinity);
@@ -345,29 +352,29 @@ static uint32_t find_core(const struct description *system, uint64_t affinity)
     boot_refuse("the boot core is not in the description: affinity", affinity);
 }
 
-static void start_others(const struct description *system, uint32_t own)
+static void start_other_processors(const struct description *system, uint32_t boot_core)
 {
-    /* With its MMU off a processor reads code, which the loader has cleaned, and its struct
-     * processor. With the MMU on, the caches are coherent, also for table walks (Arm ARM,
-     * TCR_EL2.{IRGN0,SH0}). */
+    /* A processor whose MMU is off reads code, which the loader has cleaned, and its struct
+     * processor, which is cleaned here. With the MMU on, the caches are coherent, also for table
+     * walks (Arm ARM, TCR_EL2.{IRGN0,SH0}). */
     device_publish_uncached(processor_at(system, 0), system->core_count * PAGE_BYTES);
     for (uint32_t i = 0; i < system->core_count; i++) {
-        if (i != own && processor_at(system, i)->vcpus != NULL) {
+        if (i != boot_core && processor_at(system, i)->vcpus != NULL) {
             start_processor(&system->cores[i], processor_at(system, i));
         }
     }
 }
 
-/* entry.S calls it. */
+/* The attribute keeps the function, because only entry.S calls it. */
 __attribute__((used)) void boot_main(void)
 {
     const struct description *system = image_description();
     uint64_t affinity = register_read(mpidr_el1) & AFFINITY_MASK;
-    uint32_t own = find_core(system, affinity);
+    uint32_t boot_core = find_core(system, affinity);
 
     terminal_share();
     terminal_explain("the board has no such GIC or no such core, nothing is at");
-    refuse_failure(gic_start(system, own, &has_shared_group1), system->board.distributor);
+    refuse_failure(gic_start(system, boot_core, &has_shared_group1), system->board.distributor);
     input_start(system);
     if (system->board.smmu != 0) {
         smmu_memory.events = boot_take(1);
@@ -392,10 +399,10 @@ __attribute__((used)) void boot_main(void)
     for (uint32_t i = 0; i < system->core_count; i++) {
         make_processor(system, i);
     }
-    start_others(system, own);
-    if (processor_at(system, own)->vcpus == NULL) {
-        (void)firmware(PSCI_CPU_OFF, 0, 0, 0);
+    start_other_processors(system, boot_core);
+    if (processor_at(system, boot_core)->vcpus == NULL) {
+        (void)call_firmware(PSCI_CPU_OFF, 0, 0, 0);
         boot_refuse("the firmware does not stop the core with affinity", affinity);
     }
-    monitor_enter(processor_at(system, own));
+    monitor_enter(processor_at(system, boot_core));
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Memory for both parts of the boot, pages and mappings, and the end of the boot if there is not
- * enough. */
+/* Allocation and mapping of memory for both parts of the boot. Each failure ends the boot. */
 #include "boot/boot.h"
 #include "console/terminal.h"
 #include "entry/processor.h"
