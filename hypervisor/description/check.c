@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Runs with the MMU off, when all memory is Device: each access is naturally aligned, and the
- * compiler must not insert calls of memset() or memcpy(). So large objects are neither initialised
- * nor copied as a whole.
+ * This file is executed with the MMU off, when all memory is Device memory: each access is
+ * naturally aligned, and the compiler must not insert calls of memset() or memcpy(). So large
+ * objects are neither initialised nor copied as a whole.
  */
 #include "description/check.h"
 
@@ -15,8 +15,8 @@
 #define BUSES_MAX      256u
 #define FUNCTION_SHIFT 12u /* 4 KiB of ECAM for each function */
 
-/* Hypervisor, GICD, UART, ECAM, SMMU; a Redistributor for each core; the ranges of the
- * partitions. */
+/* The hypervisor's memory, GICD, UART, ECAM and SMMU; a Redistributor for each core; the memories,
+ * devices and two windows of each partition. */
 #define RANGES_MAX                \
     (5u + DESCRIPTION_CORES_MAX + \
      DESCRIPTION_PARTITIONS_MAX * (DESCRIPTION_MEMORIES_MAX + DESCRIPTION_DEVICES_MAX + 2u))
@@ -30,16 +30,17 @@ struct check {
     const struct description *description;
     struct description_problem *problem;
     uint32_t partition;    /* index of the partition being checked, for the report */
-    uint32_t inputs;       /* partitions with console_input set */
-    uint32_t cores;        /* one bit each: the cores that have a VCPU ... */
-    uint32_t shared_cores; /* ... and those of them that VCPUs share */
-    uint32_t core_vcpus[DESCRIPTION_CORES_MAX]; /* number of the VCPUs of each core */
-    uint64_t limit;                             /* end of the address space that `ranges` are in */
+    uint32_t inputs;       /* number of partitions with console_input set */
+    uint32_t cores;        /* bit n: core n has a VCPU */
+    uint32_t shared_cores; /* bit n: VCPUs share core n */
+    uint32_t core_vcpus[DESCRIPTION_CORES_MAX]; /* number of VCPUs, by core */
+    /* End of the address space that `ranges` are in: GUEST_LIMIT or PHYSICAL_LIMIT. */
+    uint64_t limit;
     uint32_t range_count;
-    struct range ranges[RANGES_MAX]; /* no two overlap */
+    struct range ranges[RANGES_MAX]; /* disjoint */
 };
 
-/* Not inlined, because the checks are many. */
+/* Not inlined, because inlining in so many checks would enlarge the code. */
 __attribute__((noinline)) static void report(const struct check *check, const char *text,
                                              uint64_t value)
 {
@@ -70,7 +71,7 @@ static bool is_zero(const void *memory, size_t bytes)
 #define UNUSED_IS_ZERO(array, count) \
     is_zero(&(array)[count], (sizeof(array) / sizeof((array)[0]) - (count)) * sizeof((array)[0]))
 
-/* Returns the CRC-32 of the description with 0 in place of its own checksum. */
+/* Returns the CRC-32 of the description, calculated with 0 in its field `checksum`. */
 static uint32_t checksum(const struct description *description)
 {
     const uint8_t *byte = (const uint8_t *)description;
@@ -114,7 +115,7 @@ static bool add_optional(struct check *check, uint64_t first, uint64_t bytes)
     return (first | bytes) == 0 || add_range(check, first, bytes);
 }
 
-/* Adds the ranges at which guests see devices of the board. */
+/* Adds the ranges at which all guests see devices of the board. */
 static bool add_shared(struct check *check)
 {
     const struct description *description = check->description;
@@ -128,7 +129,8 @@ static bool add_shared(struct check *check)
            add_optional(check, description->board.ecam, description->board.ecam_bytes);
 }
 
-/* Adds the range at which the guest sees the Redistributors of more VCPUs than there are cores. */
+/* Adds the range at which the guest sees the Redistributors of those VCPUs whose number is not that
+ * of a core. */
 static bool add_further_redistributors(struct check *check,
                                        const struct description_partition *partition)
 {
@@ -141,7 +143,8 @@ static bool add_further_redistributors(struct check *check,
                      (partition->vcpu_count - count) * DEVICE_REDISTRIBUTOR_BYTES);
 }
 
-/* Adds the partition's ranges: guest addresses if the limit is GUEST_LIMIT, else physical ones. */
+/* Adds the partition's ranges: guest addresses if the limit is GUEST_LIMIT, physical addresses
+ * otherwise. */
 static bool add_partition(struct check *check, const struct description_partition *partition)
 {
     bool guest = check->limit == GUEST_LIMIT;
@@ -359,7 +362,8 @@ static bool check_lists(struct check *check, const struct description_partition 
                   partition->memory_count);
 }
 
-/* Checks that a VCPU has its core alone, or shares it with VCPUs that all say so. */
+/* Checks that a VCPU has a core of its own, or that all VCPUs of its core are marked as sharing
+ * it. */
 static bool check_core_of_vcpu(struct check *check, const struct description_vcpu *vcpu)
 {
     bool exists = vcpu->core < check->description->core_count && vcpu->shared <= 1;
@@ -379,7 +383,7 @@ static bool check_core_of_vcpu(struct check *check, const struct description_vcp
                   "too many VCPUs on core", vcpu->core);
 }
 
-/* Checks that a VCPU has what the scheduler of its core needs, and nothing else. */
+/* Checks that a VCPU has the parameters that the scheduler of its core needs, and no others. */
 static bool check_times(struct check *check, const struct description_partition *partition,
                         const struct description_vcpu *vcpu)
 {
@@ -512,7 +516,7 @@ static bool check_board(struct check *check)
            add_optional(check, board->smmu, board->smmu != 0 ? SMMU_BYTES : 0);
 }
 
-/* Checks the header, before any other part is used. */
+/* Checks the header. No other part of the description is used before. */
 static bool check_header(struct check *check, uint64_t room)
 {
     const struct description *description = check->description;
@@ -547,7 +551,7 @@ static bool check_header(struct check *check, uint64_t room)
 bool description_check(const struct description *description, uint64_t room,
                        struct description_problem *problem)
 {
-    static struct check check; /* 3 KiB: too much for a stack */
+    static struct check check; /* static, because its 3 KiB are too much for a stack */
 
     check.description = description;
     check.problem = problem;

@@ -8,7 +8,7 @@
 #define PHYSICAL_LIMIT             (UINT64_C(1) << 48)
 #define GUEST_LIMIT                (UINT64_C(1) << DESCRIPTION_GUEST_BITS)
 #define PCI_LIMIT                  (UINT64_C(1) << 32) /* 32-bit BARs reach addresses below this */
-#define DEVICE_FRAME_BYTES         UINT64_C(0x10000)   /* of GICD, GICR and SMMU */
+#define DEVICE_FRAME_BYTES         UINT64_C(0x10000)   /* size of a frame of GICD, GICR and SMMU */
 #define DEVICE_REDISTRIBUTOR_BYTES (2 * DEVICE_FRAME_BYTES)
 #define SMMU_BYTES                 (2 * DEVICE_FRAME_BYTES)
 #define SPI_FIRST                  32u

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A guest's trapped access to a device's registers, and its result. */
+/* A guest's trapped access to a device's registers, and the result of handling it. */
 #ifndef HYPERVISOR_ACCESS_H
 #define HYPERVISOR_ACCESS_H
 
@@ -7,26 +7,26 @@
 #include <stdint.h>
 
 struct access {
-    uint64_t offset; /* from the first register of the device or frame; in range */
-    uint64_t value;  /* to write, or as read: the handler sets it; zero-extended */
-    uint8_t bytes;   /* 1, 2, 4, 8; naturally aligned */
+    uint64_t offset; /* offset from the first register of the device or frame; in range */
+    uint64_t value;  /* value to write, or read; zero-extended. The handler of a read sets it */
+    uint8_t bytes;   /* size: 1, 2, 4 or 8; the access is naturally aligned */
     bool write;
 };
 
 enum access_result {
     ACCESS_DONE,
-    /* Handled as if the register were absent: it reads as zero (in PCI configuration space as
-     * ones), and ignores writes. Counted. */
+    /* The access was handled as if the register were absent: a read returns zero (ones in PCI
+     * configuration space), a write is ignored. The exit is counted as refused. */
     ACCESS_REFUSED,
-    /* An absent system register or instruction: the guest takes an UNDEFINED exception at EL1.
-     * Counted as refused. */
+    /* The system register or instruction is hidden from the guest, which takes an UNDEFINED
+     * exception at EL1. The exit is counted as refused. */
     ACCESS_UNDEFINED,
-    /* An access to an address that the partition does not have, or of an unsupported kind: the
-     * partition is stopped and the report names the access, unless the guest takes an external
-     * abort (description_partition.unmapped). */
+    /* The partition does not have the address, or the kind of access is unsupported. The partition
+     * is stopped and the report names the access, unless the guest takes an external abort
+     * (description_partition.unmapped). */
     ACCESS_FORBIDDEN,
-    /* Another VCPU of the partition has to carry it out, or to follow earlier ones: the instruction
-     * is repeated. */
+    /* The guest repeats the instruction, because another VCPU of the partition has to carry out the
+     * access first, or to follow earlier accesses. */
     ACCESS_AGAIN
 };
 

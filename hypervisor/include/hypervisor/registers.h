@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* System registers and instructions that monitors use, by the names of the Arm ARM. */
+/* System registers and instructions that monitors use. The names are those of the Arm ARM. */
 #ifndef HYPERVISOR_REGISTERS_H
 #define HYPERVISOR_REGISTERS_H
 
 #include <stdint.h>
 
-/* `name` may be one of the macros below. */
+/* Two macros, so that `name` may be one of the macros below. */
 #define REGISTER_TEXT(name)   REGISTER_QUOTED(name)
 #define REGISTER_QUOTED(name) #name
 
@@ -16,13 +16,14 @@
         register_value;                                                          \
     })
 
-/* Z: a constant 0 is XZR, and takes no register. */
+/* Constraint Z: a constant 0 is written from XZR, without a general register. */
 #define register_write(name, value) \
     __asm__ volatile("msr " REGISTER_TEXT(name) ", %x0" : : "rZ"((uint64_t)(value)))
 
 #define instruction_barrier() __asm__ volatile("isb" : : : "memory")
 
-/* Registers whose names assemblers accept only for later versions of the architecture. */
+/* Encodings of registers whose names assemblers accept only for later versions of the
+ * architecture. */
 #define HFGRTR_EL2    s3_4_c1_c1_4
 #define HFGWTR_EL2    s3_4_c1_c1_5
 #define HFGITR_EL2    s3_4_c1_c1_6
@@ -50,23 +51,24 @@
 #define APGAKEYLO_EL1 s3_0_c2_c3_0
 #define APGAKEYHI_EL1 s3_0_c2_c3_1
 
-/* MPIDR_EL1: RES1; U and MT are 0, for processors that share no pipeline. The rest is affinity. */
+/* MPIDR_EL1: the RES1 bit. U is 0, and MT is 0 because the guest's VCPUs share no pipeline. The
+ * other bits are the affinity. */
 #define MPIDR_RES1 UINT64_C(0x80000000)
 
 #define DBGCLAIM_ALL 0xffu /* DBGCLAIMCLR_EL1.CLAIM */
 
-/* VTCR_EL2. TG0 is 0: pages of 4 KiB. */
+/* Fields of VTCR_EL2. TG0 is 0: pages of 4 KiB. */
 #define VTCR_T0SZ_39_BITS     UINT64_C(25)
 #define VTCR_SL0_LEVEL_1      (UINT64_C(1) << 6)
 #define VTCR_IRGN0_WRITE_BACK (UINT64_C(1) << 8)
 #define VTCR_ORGN0_WRITE_BACK (UINT64_C(1) << 10)
 #define VTCR_SH0_INNER        (UINT64_C(3) << 12)
-#define VTCR_PS_SHIFT         16 /* from ID_AA64MMFR0_EL1.PARange */
+#define VTCR_PS_SHIFT         16 /* the value is that of ID_AA64MMFR0_EL1.PARange */
 #define VTCR_RES1             (UINT64_C(1) << 31)
 #define VTCR_BASE                                                                 \
     (VTCR_RES1 | VTCR_SH0_INNER | VTCR_ORGN0_WRITE_BACK | VTCR_IRGN0_WRITE_BACK | \
      VTCR_SL0_LEVEL_1 | VTCR_T0SZ_39_BITS)
-#define PHYSICAL_48_BITS UINT64_C(5) /* PARange, PS */
+#define PHYSICAL_48_BITS UINT64_C(5) /* value of PARange and PS */
 #define VTTBR_VMID_SHIFT 48
 
 /* SCTLR_EL1 with MMU and caches off: LSMAOE, nTLSMD, SPAN, EIS, TSCXT, EOS, which are RES1 without
