@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* For images without channels. */
+/* Replaces channel.c, function.c and hypercall/channel.c in images without channels. No function
+ * has an effect. */
 #include "channel/channel.h"
 
 #include "hypercall/channel.h"
@@ -24,7 +25,7 @@ void channel_end(const struct partition *partition)
     (void)partition;
 }
 
-/* NOLINTBEGIN(readability-non-const-parameter): another image writes to *access and *result */
+/* NOLINTBEGIN(readability-non-const-parameter): channel/function.c writes to *access and *result */
 bool channel_access(struct partition *partition, uint64_t address, struct access *access,
                     enum access_result *result)
 {

@@ -27,7 +27,8 @@ void channel_prepare(const struct description *system, uint64_t *root)
     }
 }
 
-/* Maps a part of a channel. `offset`: in the region. */
+/* Maps a part of a channel's region in the stage 2 of the partition at `end`. `offset`: of the part
+ * in the region. */
 static void map_part(uint64_t *stage2, const struct description_channel *channel, uint32_t end,
                      uint64_t offset, uint64_t bytes, uint64_t attributes)
 {
@@ -51,9 +52,9 @@ static void connect_end(uint64_t *stage2, const struct description_channel *chan
     }
 }
 
-/* A guest may access the region without its caches, and no line of a cache may be older or be
- * evicted over what it writes then. */
-static void zero(const struct description_channel *channel)
+/* Zeroes the region. Cleans it, too, because a guest may access it without its caches: the guest
+ * must read the zeroes, and no dirty line may be evicted over its writes later. */
+static void zero_region(const struct description_channel *channel)
 {
     uint64_t bytes = channel_region_bytes(channel);
 
@@ -69,7 +70,7 @@ void channel_connect(const struct partition *partition, uint64_t *stage2)
         const struct description_channel *channel = &system->channels[i];
 
         if (channel->ends[0].partition == partition->index) {
-            zero(channel);
+            zero_region(channel);
             connect_end(stage2, channel, 0);
         } else if (channel->ends[1].partition == partition->index) {
             connect_end(stage2, channel, 1);

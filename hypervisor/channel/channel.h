@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Channels: memory that connects two partitions, and doorbells. Each end writes a section of its
- * own and reads that of the other one. The states of both ends are in a page that only the monitors
- * of the two partitions write, each its own word, so no lock is needed. What the guests write to
- * their sections is theirs: the hypervisor reads nothing of it.
+ * Channels: memory that connects two partitions, and doorbells. The guest at each end writes its
+ * own section of the memory and reads the section of the other end. Only the monitors of the two
+ * partitions write the state page: each the state of its own end, and both the words of the
+ * functions' interrupts, atomically. So no lock is needed. The hypervisor reads nothing of the
+ * sections.
  *
  * A guest may see its end as a PCI function, too (channel/function.h).
  *
- * Images without channels have absent.c and boot_absent.c, whose functions have no effect.
+ * Images without channels have absent.c and boot_absent.c instead, whose functions have no effect.
  */
 #ifndef CHANNEL_CHANNEL_H
 #define CHANNEL_CHANNEL_H
@@ -15,27 +16,30 @@
 #include "hypervisor/access.h"
 #include "hypervisor/partition.h"
 
-/* Checks the description of all channels and that the board has their memory, and maps it for the
- * boot core. Ends the boot if something is wrong. `root`: of the boot core's tables. Boot, MMU off.
- */
+/* Validates the description of all channels, checks that the board has their memory, and maps it in
+ * the boot core's tables. Calls boot_refuse() on failure. `root`: of the boot core's tables. Boot,
+ * MMU off. */
 void channel_prepare(const struct description *system, uint64_t *root);
 
-/* Maps the partition's channels in its stage 2, and zeroes those of which it is end 0. `stage2`:
- * its root. Boot, MMU on. */
+/* Maps the regions of the partition's channels in its stage 2. Zeroes the regions of which it is
+ * end 0. `stage2`: root of its stage 2. Boot, MMU on. */
 void channel_connect(const struct partition *partition, uint64_t *stage2);
 
-/* Adds what the monitors of the partition need: the state pages. Boot. */
+/* Maps the state pages of the partition's channels in the tables of one of its monitors, at `root`.
+ * Boot. */
 void channel_map(uint64_t *root, const struct partition *partition);
 
-/* The partition has stopped: makes its ends absent, and rings the doorbells of the others. Resets
- * its PCI functions of channels. Its sections stay, because the other ends may still read messages.
- * Called when none of its cores executes its guest, and its DMA is blocked. */
+/* Ends the partition's use of its channels: sets the states of its ends to 0 (absent), rings the
+ * doorbells of the other ends, and resets its PCI functions of channels. Its sections keep their
+ * content, because the other ends may still read messages. Called after the partition has stopped:
+ * no core executes its guest, and its DMA is blocked. */
 void channel_end(const struct partition *partition);
 
-/* Handles an access to the partition's PCI host for channels. Returns false if the address is not
- * in there, and sets *result otherwise. A register that does not exist is refused, and reads as
- * ones in the configuration space or the window, and as zero in the page of a function's BAR 0. Any
- * core of the partition. */
+/* Handles an access to the partition's PCI host for channels. `address`: guest address. Returns
+ * false if the host does not contain the address. Otherwise sets *result and returns true: an
+ * access to a register that does not exist is ACCESS_REFUSED, and reads as ones in the
+ * configuration space or the window, as zero in the page of a function's BAR 0. Any core of the
+ * partition. */
 bool channel_access(struct partition *partition, uint64_t address, struct access *access,
                     enum access_result *result);
 

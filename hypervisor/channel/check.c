@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Runs with the MMU off, as description/check.c does. */
+/* Validation of channels. This file is executed with the MMU off, as description/check.c is. */
 #include "channel/check.h"
 
 #include "channel/region.h"
@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The pages that a channel has in an address space: the machine's, or a guest's. */
+/* A range of pages in an address space: that of the machine, or that of a guest. */
 struct pages {
     uint64_t first;
     uint64_t bytes;
@@ -19,8 +19,9 @@ static bool are_apart(const struct pages *pages, uint64_t first, uint64_t bytes)
     return pages->first - first >= bytes && first - pages->first >= pages->bytes;
 }
 
-/* Checks against the devices that have the same address for all guests and the machine. */
-static bool are_no_boards(const struct pages *pages, const struct description *system)
+/* Returns true if the pages overlap no device that has the same address for the machine and all
+ * guests. */
+static bool are_apart_from_board(const struct pages *pages, const struct description *system)
 {
     bool is_free = are_apart(pages, system->board.distributor, DEVICE_FRAME_BYTES) &&
                    are_apart(pages, system->board.ecam, system->board.ecam_bytes);
@@ -32,8 +33,9 @@ static bool are_no_boards(const struct pages *pages, const struct description *s
     return is_free;
 }
 
-static bool are_no_partitions(const struct pages *pages,
-                              const struct description_partition *partition, bool is_guest)
+/* Returns true if the pages overlap no memory and no device of the partition. */
+static bool are_apart_from_partition(const struct pages *pages,
+                                     const struct description_partition *partition, bool is_guest)
 {
     bool is_free = are_apart(pages, partition->pci_memory, partition->pci_memory_bytes) &&
                    are_apart(pages, partition->pci_io, partition->pci_io_bytes);
@@ -56,19 +58,20 @@ static uint64_t page_bytes(bool exists)
     return exists ? DESCRIPTION_PAGE_BYTES : 0;
 }
 
-/* Returns true if the region is free in physical memory. `index`: of the channel. */
+/* Returns true if the channel's region overlaps no other use of physical memory: the hypervisor,
+ * devices, memory of partitions, channels before it. `index`: of the channel. */
 static bool is_free_memory(const struct description *system, uint32_t index)
 {
     const struct description_board *board = &system->board;
     const struct pages pages = {system->channels[index].physical,
                                 channel_region_bytes(&system->channels[index])};
-    bool is_free = are_no_boards(&pages, system) &&
+    bool is_free = are_apart_from_board(&pages, system) &&
                    are_apart(&pages, board->hypervisor, board->hypervisor_bytes) &&
                    are_apart(&pages, board->uart, page_bytes(board->uart != 0)) &&
                    are_apart(&pages, board->smmu, board->smmu != 0 ? SMMU_BYTES : 0);
 
     for (uint32_t i = 0; i < system->partition_count; i++) {
-        is_free = is_free && are_no_partitions(&pages, &system->partitions[i], false);
+        is_free = is_free && are_apart_from_partition(&pages, &system->partitions[i], false);
     }
     for (uint32_t i = 0; i < index; i++) {
         is_free = is_free && are_apart(&pages, system->channels[i].physical,
@@ -77,14 +80,15 @@ static bool is_free_memory(const struct description *system, uint32_t index)
     return is_free;
 }
 
-/* Returns true if the pages are free for the guest of a partition, apart from channels that follow
- * the first `count`. `index`: of the partition. */
+/* Returns true if the pages overlap nothing that the guest of a partition has, except channels
+ * behind the first `count`. `index`: of the partition. */
 static bool is_free_for_guest(const struct description *system, uint32_t index,
                               const struct pages *pages, uint32_t count)
 {
     const struct description_partition *partition = &system->partitions[index];
     uint64_t last_redistributor = system->cores[system->core_count - 1].redistributor;
-    bool is_free = are_no_boards(pages, system) && are_no_partitions(pages, partition, true) &&
+    bool is_free = are_apart_from_board(pages, system) &&
+                   are_apart_from_partition(pages, partition, true) &&
                    are_apart(pages, partition->console, page_bytes(partition->console != 0)) &&
                    are_apart(pages, partition->times, page_bytes(partition->times != 0));
 
@@ -105,8 +109,9 @@ static bool is_free_for_guest(const struct description *system, uint32_t index,
     return is_free;
 }
 
-/* Returns true if another channel, before `index`, has the interrupt. */
-static bool is_given(const struct description *system, uint32_t index, uint32_t interrupt)
+/* Returns true if an end of a channel before `index` has the interrupt. */
+static bool is_used_by_earlier_channel(const struct description *system, uint32_t index,
+                                       uint32_t interrupt)
 {
     bool is_found = false;
 
@@ -117,7 +122,8 @@ static bool is_given(const struct description *system, uint32_t index, uint32_t 
     return is_found;
 }
 
-/* Returns true if an end has no interrupt, or an edge-triggered one of its partition for itself. */
+/* Returns true if an end has no interrupt, or an edge-triggered SPI of its partition that nothing
+ * else uses. */
 static bool is_doorbell(const struct description *system, uint32_t index,
                         const struct description_channel_end *end)
 {
@@ -129,10 +135,10 @@ static bool is_doorbell(const struct description *system, uint32_t index,
             (partition->interrupts[interrupt / 32] >> interrupt % 32 & 1) != 0 &&
             (partition->edges[interrupt / 32] >> interrupt % 32 & 1) != 0 &&
             (partition->console == 0 || interrupt != partition->console_interrupt) &&
-            !is_given(system, index, interrupt));
+            !is_used_by_earlier_channel(system, index, interrupt));
 }
 
-/* Returns true if an end is no PCI function, or one that has what it needs. */
+/* Returns true if an end is no PCI function, or is one with an interrupt and a PCI host. */
 static bool is_function_or_none(const struct description *system,
                                 const struct description_channel_end *end)
 {
@@ -146,15 +152,16 @@ static bool are_pages_below(uint64_t first, uint64_t bytes, uint64_t limit)
     return first % DESCRIPTION_PAGE_BYTES == 0 && first < limit && bytes <= limit - first;
 }
 
-static bool is_of_two_partitions(const struct description *system,
-                                 const struct description_channel *channel)
+static bool connects_two_partitions(const struct description *system,
+                                    const struct description_channel *channel)
 {
     return channel->ends[0].partition < system->partition_count &&
            channel->ends[1].partition < system->partition_count &&
            channel->ends[0].partition != channel->ends[1].partition;
 }
 
-/* A section is far smaller than the address spaces, so that no sum of sizes overflows. */
+/* Returns true if the sections have a valid size. It is limited far below the size of the address
+ * spaces, so that no sum of sizes overflows. */
 static bool has_sections(const struct description_channel *channel)
 {
     return channel->section_bytes % DESCRIPTION_PAGE_BYTES == 0 && channel->section_bytes != 0 &&
@@ -189,7 +196,7 @@ static const char *check_channel(const struct description *system, uint32_t inde
     const char *problem;
 
     *value = index;
-    if (!is_of_two_partitions(system, channel)) {
+    if (!connects_two_partitions(system, channel)) {
         return "does not connect two partitions: channel";
     }
     if (!has_sections(channel)) {
@@ -204,7 +211,8 @@ static const char *check_channel(const struct description *system, uint32_t inde
     return problem != NULL ? problem : check_end(system, index, &channel->ends[1], value);
 }
 
-/* Returns true if a partition has no PCI host for channels, or one at addresses of its own. */
+/* Returns true if a partition has no PCI host for channels, or one whose addresses overlap nothing
+ * else. */
 static bool is_host_or_none(const struct description *system, uint32_t index)
 {
     const struct pages pages = {system->partitions[index].channel_host,

@@ -18,8 +18,9 @@ bool end_find(const struct partition *partition, uint32_t index, struct end *end
     return end->number < 2;
 }
 
-/* The receiver of a one-way channel has no way to its sender. */
-static bool is_mute(const struct end *end)
+/* Returns true for the receiver of a one-way channel, which has no section: it can neither notify
+ * the sender nor have a state. */
+static bool is_one_way_receiver(const struct end *end)
 {
     return end->channel->one_way != 0 && end->number == 1;
 }
@@ -28,7 +29,7 @@ void end_ring_other(const struct end *end)
 {
     const struct end other = {end->system, end->channel, 1 - end->number};
 
-    if (is_mute(end)) {
+    if (is_one_way_receiver(end)) {
         return;
     }
     if (end_described(&other)->function != 0) {
@@ -42,11 +43,11 @@ void end_set_state(const struct end *end, uint32_t state)
 {
     uint32_t *word = &end_page(end)->states.ends[end->number];
 
-    if (is_mute(end)) {
+    if (is_one_way_receiver(end)) {
         return;
     }
     __atomic_store_n(word, state, __ATOMIC_RELEASE);
-    /* A guest may read it without its caches. */
+    /* A guest may read the word without its caches. */
     load_clean((uintptr_t)word, (uintptr_t)(word + 1));
     end_ring_other(end);
 }

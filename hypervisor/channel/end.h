@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A partition's end of a channel. Declarations shared by the files of this folder. */
+/* A partition's end of a channel. The files of this folder share these declarations. */
 #ifndef CHANNEL_END_H
 #define CHANNEL_END_H
 
@@ -9,7 +9,7 @@
 struct end {
     const struct description *system;
     const struct description_channel *channel;
-    uint32_t number; /* 0 or 1 */
+    uint32_t number; /* index in channel->ends: 0 or 1 */
 };
 
 static inline const struct description_channel_end *end_described(const struct end *end)
@@ -27,15 +27,16 @@ static inline struct channel_function *end_function(const struct end *end)
     return &end_page(end)->functions[end->number];
 }
 
-/* Finds the partition's end of a channel. `index`: any number. Returns false if there is no such
- * channel, or if the partition is no end of it. */
+/* Finds the partition's end of a channel, and sets *end. `index`: of the channel, any number.
+ * Returns false if there is no such channel, or if no end of it is the partition's. */
 bool end_find(const struct partition *partition, uint32_t index, struct end *end);
 
-/* Rings the doorbell of the other end, unless this one is the receiver of a one-way channel. */
+/* Rings the doorbell of the other end. No effect if this end is the receiver of a one-way
+ * channel. */
 void end_ring_other(const struct end *end);
 
-/* Sets the state of this end, and rings the doorbell of the other end. The state of the receiver of
- * a one-way channel stays 0. */
+/* Sets the state of this end, and rings the doorbell of the other end. No effect if this end is the
+ * receiver of a one-way channel: its state stays 0. */
 void end_set_state(const struct end *end, uint32_t state);
 
 #endif

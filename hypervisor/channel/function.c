@@ -17,9 +17,10 @@
 #define REGISTER_BYTES     4u
 
 #define INTERRUPT_ENABLE (1u << 0)
-#define DOORBELL(peer)   ((peer) << 16) /* with vector 0, the only one that INTx has */
+#define DOORBELL(peer)   ((peer) << 16) /* the vector is 0, because INTx has no other */
 
-/* Finds the end of a channel that is a function of the partition. */
+/* Finds the partition's end of a channel. Returns false if there is none, or if it is not a PCI
+ * function. */
 static bool find_function(const struct partition *partition, uint32_t index, struct end *end)
 {
     return end_find(partition, index, end) && end_described(end)->function != 0;
@@ -112,7 +113,7 @@ static enum access_result access_register(const struct end *end, struct access *
     return ACCESS_DONE;
 }
 
-/* Accesses the window of BARs. `address`: in it. */
+/* Handles an access to the window of BARs. `address`: guest address in the window. */
 static enum access_result access_window(const struct partition *partition, uint64_t address,
                                         struct access *access)
 {

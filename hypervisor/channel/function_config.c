@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Configuration space (ivshmem, "Configuration Space Registers"). All other registers are 0. */
+/* Configuration space of a channel's function (ivshmem, "Configuration Space Registers"). Registers
+ * that are not listed here read as 0. */
 #include "channel/function.h"
 #include "channel/function_interrupt.h"
 #include <devices/pci_registers.h>
 
 #define DWORD      4u
-#define IDS        0x4106110au /* device and vendor */
+#define IDS        0x4106110au /* device ID 0x4106, vendor ID 0x110a */
 #define CLASS      0xff000000u /* undefined protocol, revision 0 */
-#define PIN_A      (1u << 8)   /* of the dword PCI_INTERRUPT */
-#define BAR_MASK   0xfffff000u /* one page */
+#define PIN_A      (1u << 8)   /* Interrupt Pin in the dword PCI_INTERRUPT: INTA */
+#define BAR_MASK   0xfffff000u /* BAR 0 has the size of a page */
 #define SHARED_BAR 2u
 
-/* The vendor-specific capability. */
+/* Offsets and fields of the vendor-specific capability. */
 #define VENDOR              0x40u
 #define VENDOR_TABLE_BYTES  (VENDOR + 0x4u)
 #define VENDOR_OUTPUT_BYTES (VENDOR + 0x10u)
@@ -21,7 +22,7 @@
 #define VENDOR_ONE_SHOT     (1u << 24)
 #define NEXT(capability)    ((capability) << 8)
 
-/* The capability for enhanced allocation, with an entry of five dwords. */
+/* Offsets of the capability for enhanced allocation, which has one entry of five dwords. */
 #define ENHANCED        (VENDOR + VENDOR_BYTES)
 #define ENHANCED_ENTRY  (ENHANCED + PCI_ENHANCED_ENTRIES)
 #define ENHANCED_BASE   (ENHANCED_ENTRY + DWORD)
@@ -46,7 +47,8 @@ static uint32_t command_and_status(const struct end *end, uint32_t interrupt)
     return status << 16 | command;
 }
 
-/* The list of capabilities ends here if there is no BAR 2 for enhanced allocation to tell. */
+/* Returns the first dword of the vendor-specific capability. Without BAR 2 there is no capability
+ * for enhanced allocation, and the list ends here. */
 static uint32_t vendor_header(const struct end *end, uint32_t interrupt)
 {
     bool has_bar = end_described(end)->function == DESCRIPTION_CHANNEL_FUNCTION_WHOLE;
@@ -56,7 +58,7 @@ static uint32_t vendor_header(const struct end *end, uint32_t interrupt)
            ((interrupt & FUNCTION_ONE_SHOT) != 0 ? VENDOR_ONE_SHOT : 0);
 }
 
-/* Returns a dword. `at`: its offset. */
+/* Returns the dword at offset `at`. */
 static uint32_t read_dword(const struct end *end, uint32_t at)
 {
     uint32_t interrupt = function_interrupt_bits(end);
@@ -122,7 +124,7 @@ static void write_command(const struct end *end, uint32_t value, uint32_t mask)
     function->command = (function->command & ~mask) | (value & mask);
 }
 
-/* Writes the bits of `mask` of a dword. */
+/* Writes those bits of the dword at offset `at` that are set in `mask`. */
 static enum access_result write_dword(const struct end *end, uint32_t at, uint32_t value,
                                       uint32_t mask)
 {

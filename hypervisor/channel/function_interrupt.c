@@ -21,7 +21,8 @@ void function_interrupt_change(const struct end *end, uint32_t clear, uint32_t s
     while (!__atomic_compare_exchange_n(bits_of(end), &before, (before & ~clear) | set, false,
                                         __ATOMIC_SEQ_CST, __ATOMIC_RELAXED)) {
     }
-    /* The guest looks at the channel afterwards. */
+    /* The guest checks the channel for the last time afterwards, so the change has to be visible
+     * before. */
     device_publish();
 }
 
@@ -29,8 +30,8 @@ void function_interrupt_ring(const struct end *end)
 {
     uint32_t before, after;
 
-    /* The other guest enables its interrupt before it looks at the channel for the last time. So
-     * what this core has written has to be visible before the enable is read. */
+    /* The other guest enables its interrupt before it checks the channel for the last time. So
+     * earlier writes of this core have to be visible before the enable bit is read. */
     device_publish();
     before = function_interrupt_bits(end);
     do {
@@ -43,7 +44,7 @@ void function_interrupt_ring(const struct end *end)
         }
     } while (!__atomic_compare_exchange_n(bits_of(end), &before, after, false, __ATOMIC_SEQ_CST,
                                           __ATOMIC_RELAXED));
-    /* Also if the guest masks the SPI at the distributor, as Linux does while it routes it to
-     * another core. It stays pending until then. */
+    /* Made pending even if the guest has disabled the SPI in the Distributor, as Linux does while
+     * it routes the SPI to another core. The SPI stays pending until the guest enables it again. */
     gic_make_pending(end->system, end_described(end)->interrupt);
 }
