@@ -11,16 +11,17 @@
 #define DELETE     0x7fu
 
 #define TAB_COLUMNS 8u
-/* Columns and parameters are not counted further: terminals are narrower. */
+/* Limit of the counted columns, and of a parameter. Terminals are narrower. */
 #define NUMBER_MAX 9999u
 
-/* ECMA-48, 5.3 and 5.4: what a sequence consists of. */
+/* The part of the guest's output in which the next byte is (ECMA-48, 5.3 and 5.4). */
 enum filter_state {
     TEXT,
     AFTER_ESCAPE,
-    IN_SEQUENCE,         /* CSI, with one number at most */
-    IN_UNKNOWN_SEQUENCE, /* CSI, with anything else */
-    IN_STRING,           /* DCS, OSC, SOS, PM, APC: up to ST, or BEL as xterm has it */
+    IN_SEQUENCE,         /* control sequence (CSI) with at most one number so far */
+    IN_UNKNOWN_SEQUENCE, /* control sequence (CSI) with other parameters, which is dropped */
+    /* Control string (DCS, OSC, SOS, PM, APC), which ends with ST, or with BEL as in xterm. */
+    IN_STRING,
     IN_STRING_ESCAPE
 };
 
@@ -34,7 +35,7 @@ static void put(struct output *output, char byte)
     output->bytes[output->count++] = byte;
 }
 
-/* CSI number function */
+/* Writes the control sequence CSI `number` `function`. */
 static void put_sequence(struct output *output, uint32_t number, char function)
 {
     uint32_t scale = 1;
@@ -50,9 +51,10 @@ static void put_sequence(struct output *output, uint32_t number, char function)
     put(output, function);
 }
 
-/* By its absolute column (CHA), which no other width of the terminal can turn into one of the
- * name's, as a relative movement may where a line is wider than the terminal. */
-static void put_cursor(struct filter *filter, struct output *output, uint32_t margin)
+/* Moves the terminal's cursor to the filter's column. The absolute position (CHA) stays right of
+ * the name on a terminal of any width. A relative movement could enter the name where a line is
+ * wider than the terminal. */
+static void put_cursor_position(struct filter *filter, struct output *output, uint32_t margin)
 {
     put_sequence(output, margin + filter->column + 1, 'G');
     filter->returned = false;
@@ -72,14 +74,14 @@ static void move(struct filter *filter, struct output *output, uint32_t margin, 
     } else {
         filter->column = add(filter->column, (uint32_t)columns);
     }
-    put_cursor(filter, output, margin);
+    put_cursor_position(filter, output, margin);
 }
 
 static void put_text(struct filter *filter, struct output *output, uint32_t margin, char byte,
                      uint32_t count)
 {
     if (filter->returned) {
-        put_cursor(filter, output, margin);
+        put_cursor_position(filter, output, margin);
     }
     filter->column = add(filter->column, count);
     for (; count != 0; count--) {
@@ -87,9 +89,9 @@ static void put_text(struct filter *filter, struct output *output, uint32_t marg
     }
 }
 
-/* The functions that line editors use. All act on the cursor's line at the cursor or right of it.
- * Erasing in the display (J) does so below as well, where there is nothing: the guest's line is the
- * last one. */
+/* Ends a control sequence. Passes the functions that line editors use. All of them act on the
+ * cursor's line, at the cursor or right of it. Erase in Display (J) acts below as well, where the
+ * terminal shows nothing: the guest's line is the last one. */
 static void end_sequence(struct filter *filter, struct output *output, uint32_t margin,
                          uint8_t function)
 {
@@ -103,13 +105,14 @@ static void end_sequence(struct filter *filter, struct output *output, uint32_t 
         move(filter, output, margin, -count);
     } else if (erases || function == 'P' || function == '@' || function == 'X') {
         if (filter->returned) {
-            put_cursor(filter, output, margin);
+            put_cursor_position(filter, output, margin);
         }
         put_sequence(output, number, (char)function);
     }
 }
 
-/* Between ' ' and '?' are parameters and intermediate bytes, the others end the sequence. */
+/* Reads a parameter byte or intermediate byte: ' ' to '?'. All bytes after these end the
+ * sequence. */
 static void continue_sequence(struct filter *filter, uint8_t byte)
 {
     if (byte < '0' || byte > '9') {
@@ -130,7 +133,7 @@ static uint8_t after_escape(struct filter *filter, uint8_t byte)
     if (byte == 'P' || byte == ']' || byte == 'X' || byte == '^' || byte == '_') {
         return IN_STRING;
     }
-    /* Intermediate bytes: one more follows (ECMA-35). */
+    /* An intermediate byte: another byte of the escape sequence follows (ECMA-35). */
     return byte < '0' ? AFTER_ESCAPE : TEXT;
 }
 
@@ -143,11 +146,12 @@ static uint8_t in_string(uint8_t state, uint8_t byte)
     return byte == ESCAPE ? IN_STRING_ESCAPE : IN_STRING;
 }
 
-/* Control functions of one byte, and text. Neither DEL nor what a terminal could take for one of C1
- * (0x80 to 0x9f) passes. The encoding of the terminal is not known: a character of UTF-8, which
- * begins above 0xbf, is a question mark. */
-static void take_single(struct filter *filter, struct output *output, uint32_t margin, uint8_t byte,
-                        bool edits)
+/* Handles a byte outside of control sequences and strings: text, or a control function of one byte.
+ * Drops DEL and the bytes 0x80 to 0x9f, which a terminal may take for C1 controls. The terminal's
+ * encoding is unknown, so a UTF-8 character, whose first byte is above 0xbf, becomes a question
+ * mark. */
+static void filter_single_byte(struct filter *filter, struct output *output, uint32_t margin,
+                               uint8_t byte, bool edits)
 {
     if (byte >= ' ' && byte < DELETE) {
         put_text(filter, output, margin, (char)byte, 1);
@@ -176,8 +180,8 @@ uint32_t filter_byte(struct filter *filter, uint8_t byte, bool edits, uint32_t m
     if (filter->state == IN_STRING || filter->state == IN_STRING_ESCAPE) {
         filter->state = in_string(filter->state, byte);
     } else if (filter->state == TEXT || byte < ' ' || byte >= DELETE) {
-        filter->state = TEXT; /* a control function ends a sequence before its end */
-        take_single(filter, &bytes, margin, byte, edits);
+        filter->state = TEXT; /* a control function aborts an incomplete sequence */
+        filter_single_byte(filter, &bytes, margin, byte, edits);
     } else if (!in_sequence) {
         filter->state = after_escape(filter, byte);
     } else if (byte < '@') {

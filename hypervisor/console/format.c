@@ -3,7 +3,7 @@
 
 #include <stdbool.h>
 
-#define DIGITS_MAX 20u /* of 64 bits in base 10 */
+#define DIGITS_MAX 20u /* digits of a number of 64 bits in base 10 */
 
 void format_text(format_output output, const char *text)
 {
@@ -14,7 +14,7 @@ void format_text(format_output output, const char *text)
 
 void format_number(format_output output, uint64_t number, unsigned base)
 {
-    char digits[DIGITS_MAX]; /* the last digit first */
+    char digits[DIGITS_MAX]; /* in reverse order: the least significant digit first */
     unsigned count = 0;
 
     do {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Formats the hypervisor's messages. Also with the MMU off. */
+/* Formatting of the hypervisor's messages. The functions may be called with the MMU off. */
 #ifndef CONSOLE_FORMAT_H
 #define CONSOLE_FORMAT_H
 

@@ -9,32 +9,34 @@
 #define SWITCH  0x1d /* Ctrl-] */
 #define COMMAND 0x1e /* Ctrl-^ */
 
-/* Keys that one interrupt handles, when they are read and when they are taken. More of them raise
- * another one. */
+/* Most keys that one interrupt handles: when the PL011 is read, and when a partition's queue is
+ * emptied. Further keys raise another interrupt. */
 #define BATCH 16u
 
-static bool commanded __attribute__((section(".bss.monitor_shared"))); /* the last key: Ctrl-^ */
+/* The key before was Ctrl-^. */
+static bool follows_command_key __attribute__((section(".bss.monitor_shared")));
 
-static void route(const struct description *system, uint32_t partition)
+static void route_uart_interrupt(const struct description *system, uint32_t partition)
 {
-    uint32_t safe = description_first_listed(system);
+    uint32_t target = description_first_listed(system);
 
-    if (safe == DESCRIPTION_NO_PARTITION ||
+    if (target == DESCRIPTION_NO_PARTITION ||
         description_has_listed_interrupts(&system->partitions[partition])) {
-        safe = partition;
+        target = partition;
     }
     gic_route(system, system->board.uart_interrupt,
-              description_boot_core(&system->partitions[safe]));
+              description_boot_core(&system->partitions[target]));
 }
 
 static void give_input(const struct description *system, uint32_t partition)
 {
     terminal_give_input(partition);
-    route(system, partition);
+    route_uart_interrupt(system, partition);
 }
 
-/* Returns the next partition that has a console. At least one has. */
-static uint32_t next_of(const struct description *system, uint32_t partition)
+/* Returns the next partition that has a console, in the description's order. At least one partition
+ * has a console. */
+static uint32_t next_with_console(const struct description *system, uint32_t partition)
 {
     do {
         partition = (partition + 1) % system->partition_count;
@@ -46,7 +48,7 @@ void input_start(const struct description *system)
 {
     uint32_t owner = DESCRIPTION_NO_PARTITION;
 
-    commanded = false;
+    follows_command_key = false;
     for (uint32_t i = system->partition_count; i-- != 0;) {
         const struct description_partition *partition = &system->partitions[i];
 
@@ -58,16 +60,17 @@ void input_start(const struct description *system)
     }
     terminal_give_input(owner);
     if (system->board.uart != 0 && system->board.uart_interrupt != 0) {
-        /* Also if no partition has a console: the hypervisor's messages are sent by interrupts. */
-        route(system, owner != DESCRIPTION_NO_PARTITION ? owner : 0);
+        /* The interrupt is also needed if no partition has a console, because it sends the
+         * hypervisor's messages. */
+        route_uart_interrupt(system, owner != DESCRIPTION_NO_PARTITION ? owner : 0);
         terminal_listen();
     }
 }
 
-/* Returns the partition that has the input now. */
+/* Gives the input to the next partition with a console. Returns that partition. */
 static uint32_t switch_input(const struct description *system, uint32_t partition)
 {
-    uint32_t next = next_of(system, partition);
+    uint32_t next = next_with_console(system, partition);
 
     terminal_print("the input is for %s", system->partitions[next].name);
     (void)terminal_pass(next, KEY_SHOW);
@@ -75,7 +78,7 @@ static uint32_t switch_input(const struct description *system, uint32_t partitio
     return next;
 }
 
-/* Returns the key that Ctrl-^ and `byte` make, or KEY_SHOW if they make none. */
+/* Returns the command that Ctrl-^ and `byte` are, or KEY_SHOW if they are no command. */
 static uint32_t command_of(uint8_t byte)
 {
     switch (byte) {
@@ -88,8 +91,9 @@ static uint32_t command_of(uint8_t byte)
     }
 }
 
-/* A command that follows another one which its boot core has not taken is not kept. */
-static void pass_command(const struct description *system, uint32_t partition, uint32_t key)
+/* Queues a command for the partition. Drops it, with a message, if the partition's boot core has
+ * not handled the command before. */
+static void queue_command(const struct description *system, uint32_t partition, uint32_t key)
 {
     const struct description_partition *described = &system->partitions[partition];
 
@@ -102,29 +106,30 @@ static void pass_command(const struct description *system, uint32_t partition, u
 static void handle_key(const struct description *system, uint32_t partition, uint8_t byte,
                        struct input_calls *calls)
 {
-    uint32_t command = commanded ? command_of(byte) : KEY_SHOW;
-    bool was_commanded = commanded;
+    uint32_t command = follows_command_key ? command_of(byte) : KEY_SHOW;
+    bool is_second_key = follows_command_key;
 
-    commanded = !was_commanded && byte == COMMAND;
+    follows_command_key = !is_second_key && byte == COMMAND;
     calls->called |= UINT32_C(1) << partition;
     if (command != KEY_SHOW) {
-        pass_command(system, partition, command);
+        queue_command(system, partition, command);
         calls->recalled |= UINT32_C(1) << partition;
         return;
     }
-    if (was_commanded) {
+    if (is_second_key) {
         (void)terminal_pass(partition, COMMAND);
     }
     if (byte == SWITCH) {
         calls->called |= UINT32_C(1) << switch_input(system, partition);
-    } else if (!commanded) {
+    } else if (!follows_command_key) {
         (void)terminal_pass(partition, byte);
     }
 }
 
-/* UARTs whose FIFOs were full have room again: their monitors did not see that happen. Returns true
- * if that of `owner`, which has the input, is one of them: more of its line can be shown. */
-static bool raise_waiting(const struct description *system, uint32_t owner)
+/* Notifies partitions whose virtual PL011 was full and has room again, because their monitors do
+ * not see the PL011 empty the ring. Returns true if the partition that has the input is one of
+ * these: then KEY_SHOW was queued for it, so that more of its line is printed. */
+static bool notify_waiting_partitions(const struct description *system, uint32_t owner)
 {
     uint32_t partitions = terminal_continue();
 
@@ -143,14 +148,15 @@ struct input_calls input_receive(const struct description *system)
     uint8_t byte;
 
     if (owner == DESCRIPTION_NO_PARTITION) {
-        (void)terminal_continue(); /* there is only the hypervisor's own output */
+        /* No partition has a console, so all output is the hypervisor's. */
+        (void)terminal_continue();
         return calls;
     }
-    if (raise_waiting(system, owner)) {
+    if (notify_waiting_partitions(system, owner)) {
         calls.called |= UINT32_C(1) << owner;
     }
-    /* After a command, and when the keyboard changes its partition, the remaining bytes stay in the
-     * PL011, whose interrupt stays asserted. */
+    /* Stops reading after a command, and when the input changes its partition. The remaining bytes
+     * stay in the PL011, whose interrupt stays asserted. */
     for (unsigned i = 0;
          i < BATCH && calls.recalled == 0 && terminal_input_owner() == owner && terminal_get(&byte);
          i++) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The keys that wait for a partition, oldest first. One place is kept for a command, so that a
- * queue full of typed bytes still accepts one. The caller holds the terminal's lock, except for
- * key_queue_is_empty().
+ * A queue of keys for a partition, oldest first. One place is reserved for a command, so that a
+ * queue full of typed bytes still accepts a command. The caller holds the terminal's lock, except
+ * for key_queue_is_empty().
  */
 #ifndef CONSOLE_KEY_QUEUE_H
 #define CONSOLE_KEY_QUEUE_H
@@ -20,11 +20,11 @@ struct key_queue {
     bool has_command;
 };
 
-/* Adds a key. Returns false if the queue is full of bytes, or if the key is a command and the queue
- * still has one. `key`: a byte, or KEY_... of terminal.h. */
+/* Adds a key at the end. `key`: a byte, or KEY_... of terminal.h. Returns false, and adds nothing,
+ * if the queue is full of bytes, or if the key is a command and the queue holds a command. */
 bool key_queue_add(struct key_queue *queue, uint32_t key);
 
-/* Removes the oldest key. Returns false if the queue is empty. */
+/* Removes the oldest key and sets *key to it. Returns false if the queue is empty. */
 bool key_queue_remove(struct key_queue *queue, uint32_t *key);
 
 /* Returns true if the queue is empty. Any core, without the lock. */

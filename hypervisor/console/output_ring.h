@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The ring of output bytes that wait for room in the board's PL011. Each writer, a partition or the
- * hypervisor, is limited to a quota of the ring, so that no writer uses the room of another. The
- * caller holds the terminal's lock.
+ * The ring of output bytes that wait for room in the board's PL011. A writer is a partition or the
+ * hypervisor. Each writer is limited to a quota of the ring, so that it can't use up the room of
+ * another. The caller holds the terminal's lock.
  */
 #ifndef CONSOLE_OUTPUT_RING_H
 #define CONSOLE_OUTPUT_RING_H
@@ -13,18 +13,19 @@
 
 #define OUTPUT_RING_BYTES 8192u /* a power of two */
 
-/* A writer is the index of a partition, or OUTPUT_RING_HYPERVISOR. */
+/* Number of a writer: the index of a partition, or OUTPUT_RING_HYPERVISOR. */
 #define OUTPUT_RING_HYPERVISOR DESCRIPTION_PARTITIONS_MAX
 #define OUTPUT_RING_WRITERS    (DESCRIPTION_PARTITIONS_MAX + 1u)
 
 /* All zero: the empty ring. */
 struct output_ring {
-    /* Numbers of bytes removed and added since boot, modulo 2^32. */
+    /* Numbers of bytes removed and added since boot, modulo 2^32. Their difference is the number of
+     * bytes in the ring. */
     uint32_t removed, added;
-    /* Upper bound of each writer's bytes in the ring, until `removed` reaches last_end[]; none of
-     * its bytes are in the ring from then on. */
+    /* Upper bound of each writer's bytes in the ring. Once `removed` reaches last_end[], none of
+     * the writer's bytes are in the ring. */
     uint32_t unsent[OUTPUT_RING_WRITERS];
-    uint32_t last_end[OUTPUT_RING_WRITERS]; /* `added` after the writer's last byte */
+    uint32_t last_end[OUTPUT_RING_WRITERS]; /* value of `added` after the writer's last byte */
     char bytes[OUTPUT_RING_BYTES];
 };
 
@@ -46,12 +47,12 @@ void output_ring_remove_first(struct output_ring *ring);
 /* Discards all bytes. */
 void output_ring_clear(struct output_ring *ring);
 
-/* Returns true if the writer can add `bytes` more without exceeding `quota`, which is at least
- * `bytes`. */
+/* Returns true if the writer can add `bytes` more bytes without exceeding `quota`, which is at
+ * least `bytes`. */
 bool output_ring_has_room(struct output_ring *ring, uint32_t writer, uint32_t quota,
                           uint32_t bytes);
 
-/* Charges to the writer all bytes that were added since ring->added was `start`. */
+/* Charges the writer for all bytes that were added since ring->added was `start`. */
 void output_ring_charge(struct output_ring *ring, uint32_t writer, uint32_t start);
 
 #endif

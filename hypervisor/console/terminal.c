@@ -11,12 +11,12 @@
 
 /* Polls of a full PL011 before its output is discarded: more than a tenth of a second. */
 #define POLLS_MAX 1000000u
-/* Polls of the lock before it is taken from a core that stopped: much longer than all other
- * monitors need for a line each. */
+/* Polls of the lock before it is taken from a core that has stopped. All other monitors need far
+ * less time to print a line each. */
 #define PATIENCE (UINT64_C(1) << 30)
 
-/* Quotas of the output ring: of a partition's lines, of the output that a partition leaves when it
- * stops (in addition), and of the hypervisor's messages. */
+/* Quotas of the output ring: for a partition's lines, in addition for the output that a partition
+ * leaves when it stops, and for the hypervisor's messages. */
 #define PARTITION_BYTES  256u
 #define LAST_BYTES       512u
 #define HYPERVISOR_BYTES 2048u
@@ -26,8 +26,8 @@
     (2u + sizeof(((struct description_partition *)0)->name) + 2u + CONSOLE_LINE_BYTES + 2u)
 /* The longest output of a message of the hypervisor. */
 #define MESSAGE_BYTES_MAX 256u
-/* The most bytes sent with the lock held: more than one caller adds at a time, and few enough to
- * bound that time. */
+/* The most bytes that are sent while the lock is held. The number exceeds what one caller adds to
+ * the ring at a time, so that the ring empties, and is small enough to bound the time. */
 #define SEND_BYTES_MAX 512u
 
 _Static_assert(SHOW_BYTES_MAX <= PARTITION_BYTES, "a partition's quota holds a line");
@@ -35,25 +35,27 @@ _Static_assert(DESCRIPTION_PARTITIONS_MAX *(PARTITION_BYTES + LAST_BYTES) + HYPE
                    OUTPUT_RING_BYTES,
                "the ring holds all quotas");
 
-#define NOBODY 0u /* partitions count from 1 here, so that all zero is the state at boot */
+/* No partition. A partition is its index + 1 here, so that all zero is the state at boot. */
+#define NOBODY 0u
 
 static struct {
     struct ticket_lock lock;
-    uintptr_t uart;          /* the PL011's registers; 0: there is no terminal */
-    bool shared;             /* other monitors may print: the lock, which needs the MMU, is used */
-    bool stuck;              /* the PL011's FIFO stayed full for POLLS_MAX polls */
-    uint32_t line;           /* the partition whose line is not complete */
-    uint32_t input;          /* the partition that has the keyboard */
-    bool listening;          /* the PL011's interrupt is routed to a core */
-    bool sending;            /* the PL011's transmit interrupt is enabled */
-    uint32_t waiting;        /* bit i: partition i found no room in the ring */
-    uint32_t lost;           /* messages of the hypervisor lost since the last one printed */
-    const char *explanation; /* of an exception during boot; NULL: unexpected */
+    uintptr_t uart;   /* address of the PL011's registers; 0: the board has no terminal */
+    bool shared;      /* several monitors print, so that the lock is taken. It needs the MMU */
+    bool stuck;       /* the PL011's FIFO stayed full for POLLS_MAX polls */
+    uint32_t line;    /* the partition whose line is incomplete, or NOBODY */
+    uint32_t input;   /* the partition that has the input, or NOBODY */
+    bool listening;   /* the PL011's interrupt is routed to a core */
+    bool sending;     /* the PL011's transmit interrupt is enabled */
+    uint32_t waiting; /* bit i: partition i found no room in the ring */
+    uint32_t lost;    /* messages of the hypervisor lost since the last one printed */
+    /* The text that explains an exception during boot; NULL: none is expected. */
+    const char *explanation;
     struct output_ring ring;
     struct key_queue typed[DESCRIPTION_PARTITIONS_MAX];
 } terminal __attribute__((section(".bss.monitor_shared")));
 
-/* Sends bytes of the ring until the PL011's FIFO is full, SEND_BYTES_MAX at most. */
+/* Sends bytes of the ring until the PL011's FIFO is full, at most SEND_BYTES_MAX. */
 static void send_without_waiting(void)
 {
     for (uint32_t sent = 0; sent < SEND_BYTES_MAX && output_ring_length(&terminal.ring) != 0;
@@ -65,8 +67,9 @@ static void send_without_waiting(void)
     }
 }
 
-/* Sends until at most `bytes` are left in the ring, or the PL011's FIFO stays full for POLLS_MAX
- * polls. After that, one poll decides, until the FIFO has room again. */
+/* Sends bytes until at most `bytes` are left in the ring, or until the PL011's FIFO has stayed full
+ * for POLLS_MAX polls. After that, only one poll is made in each call until the FIFO has room
+ * again. */
 static void wait_for_ring(uint32_t bytes)
 {
     uint32_t polls = terminal.stuck ? 1 : POLLS_MAX;
@@ -80,8 +83,8 @@ static void wait_for_ring(uint32_t bytes)
     terminal.stuck = polls == 0;
 }
 
-/* Adds a character to the ring. In a full ring it is lost, after a wait for the PL011 if no
- * interrupt sends the ring's bytes. */
+/* Adds a character to the ring. A character that finds the ring full is lost. If no interrupt sends
+ * the ring's bytes yet, waits for the PL011 before. */
 static void put(char character)
 {
     if (terminal.uart == 0) {
@@ -108,9 +111,9 @@ static void lock_terminal(void)
     }
 }
 
-/* Sends the bytes that the PL011 accepts at once. Its interrupt sends the others. Before the
- * interrupt is routed, waits for the PL011 instead, and discards the bytes that it does not accept.
- */
+/* Sends the bytes that the PL011 accepts at once, and releases the lock. The PL011's interrupt
+ * sends the other bytes. While the interrupt is not routed yet, waits for the PL011 instead, and
+ * discards the bytes that it does not accept. */
 static void send_and_unlock_terminal(void)
 {
     send_without_waiting();
@@ -134,7 +137,7 @@ static void end_line(void)
 
 static const char name_end[] = "| ";
 
-/* Begins a line with a name in front. Ends the line of another partition first. */
+/* Begins a line with a name in front. Ends the incomplete line of another partition before. */
 static void begin_line(const char *name)
 {
     if (terminal.line != NOBODY) {
@@ -167,7 +170,7 @@ void terminal_share(void)
     terminal.shared = true;
 }
 
-/* Prints a message, after the number of messages that were lost before it. */
+/* Prints a message. Before it, prints the number of lost messages, if there are any. */
 static void put_message(const char *format, va_list arguments)
 {
     begin_line("bulkhead");
@@ -210,7 +213,7 @@ void terminal_refuse(uint64_t uart, const struct description_problem *problem)
     terminal_failed(problem->text, problem->value);
 }
 
-/* Waits until all output is sent, because after a failure no core may be left to send it. */
+/* Waits until all output is sent, because no core may be left to send it after a failure. */
 static void send_all(void)
 {
     lock_terminal();
@@ -317,7 +320,7 @@ uint32_t terminal_continue(void)
     return wake;
 }
 
-/* Locked, because two cores may read while the input moves from one to the other. */
+/* Takes the lock, because two cores may read while the input moves from one to the other. */
 bool terminal_get(uint8_t *byte)
 {
     bool has_byte;

@@ -8,20 +8,20 @@
 #define REGISTER(offset) ((offset) / 4u)
 #define NEWLINE          '\n'
 
-/* A line so near to its end may be printed with the next byte. */
+/* A line with less room than this may be printed with the next byte. */
 #define LINE_MARGIN 16u
 
-/* Bits that can be written, of registers that keep what is written. */
+/* Writable bits of the registers that keep the written value. */
 static const uint16_t writable[VIRTUAL_UART_REGISTERS] = {
     [REGISTER(UARTILPR)] = 0xff,  [REGISTER(UARTIBRD)] = 0xffff, [REGISTER(UARTFBRD)] = 0x3f,
     [REGISTER(UARTLCRH)] = 0xff,  [REGISTER(UARTCR)] = 0xff87,   [REGISTER(UARTIFLS)] = 0x3f,
     [REGISTER(UARTIMSC)] = 0x7ff, [REGISTER(UARTDMACR)] = 0x7,
 };
 
-/* UARTPeriphID0 to 3, of the revision whose FIFOs hold 16 bytes, and UARTPCellID0 to 3. */
+/* UARTPeriphID0 to 3 of the revision whose FIFOs hold 16 bytes, and UARTPCellID0 to 3. */
 static const uint8_t identification[] = {0x11, 0x10, 0x14, 0x00, 0x0d, 0xf0, 0x05, 0xb1};
 
-static void show(struct partition *partition, bool end)
+static void print_line(struct partition *partition, bool end)
 {
     struct virtual_uart *uart = &partition->uart;
 
@@ -42,13 +42,13 @@ static void transmit(struct partition *partition, uint8_t byte)
     uint32_t count;
 
     if (byte == NEWLINE) {
-        show(partition, true);
+        print_line(partition, true);
         return;
     }
     count = filter_byte(&uart->filter, byte, interactive, terminal_margin(partition), output);
     if (count > CONSOLE_LINE_BYTES - uart->line_bytes) {
-        /* A line that is being edited goes on unbroken. */
-        show(partition, !interactive);
+        /* An interactive line that is too long goes on in the same line of the terminal. */
+        print_line(partition, !interactive);
         uart->line_bytes = 0;
         uart->line_shown = 0;
     }
@@ -56,12 +56,11 @@ static void transmit(struct partition *partition, uint8_t byte)
         uart->line[uart->line_bytes++] = output[i];
     }
     if (interactive && count != 0) {
-        show(partition, false);
+        print_line(partition, false);
     }
 }
 
-/* Returns true if transmit() of `byte` may print, and the terminal has no room for what it prints.
- */
+/* Returns true if transmit() of `byte` may print a line, and the terminal has no room for it. */
 static bool lacks_room(const struct partition *partition, uint8_t byte, enum terminal_part part)
 {
     const struct virtual_uart *uart = &partition->uart;
@@ -71,7 +70,7 @@ static bool lacks_room(const struct partition *partition, uint8_t byte, enum ter
     return prints && !terminal_has_room(partition, part);
 }
 
-/* Transmits from the FIFO as long as the terminal has room. */
+/* Transmits bytes of the FIFO until it is empty, or until the terminal has no room. */
 static void empty_fifo(struct partition *partition, enum terminal_part part)
 {
     struct virtual_uart *uart = &partition->uart;
@@ -84,8 +83,8 @@ static void empty_fifo(struct partition *partition, enum terminal_part part)
         }
         uart->output_first = (uart->output_first + 1) % VIRTUAL_UART_FIFO;
         uart->output_count--;
-        /* The FIFO may fall below its level: from now on until it is cleared, and not before a
-         * first byte (DDI 0183, UARTTXINTR). */
+        /* The interrupt is asserted when the FIFO falls to its level, until it is cleared, but not
+         * before a first byte was transmitted (DDI 0183, UARTTXINTR). */
         uart->transmitted = true;
         transmit(partition, byte);
     }
@@ -103,31 +102,32 @@ static void put_output(struct partition *partition, uint8_t byte)
     empty_fifo(partition, TERMINAL_USUAL);
 }
 
-/* Returns the bytes of input that the guest can read. */
+/* Returns the number of input bytes that the guest can read. */
 static uint32_t input_shown(const struct virtual_uart *uart)
 {
     return uart->input_is_held ? 0 : uart->input_count;
 }
 
-static uint32_t interrupts(const struct virtual_uart *uart)
+static uint32_t raw_interrupts(const struct virtual_uart *uart)
 {
     bool room = uart->transmitted && uart->output_count <= VIRTUAL_UART_FIFO / 2;
 
-    /* Any input is past its time-out. */
+    /* Input counts as older than the receive time-out. */
     return (room ? INTERRUPT_TRANSMIT : 0) |
            (input_shown(uart) != 0 ? INTERRUPT_RECEIVE | INTERRUPT_RECEIVE_TIMEOUT : 0);
 }
 
-static uint32_t asserted(const struct virtual_uart *uart)
+static uint32_t masked_interrupts(const struct virtual_uart *uart)
 {
-    return interrupts(uart) & uart->registers[REGISTER(UARTIMSC)];
+    return raw_interrupts(uart) & uart->registers[REGISTER(UARTIMSC)];
 }
 
-/* The line to the GIC is a level, and what makes an SPI pending is an event. So there is one each
- * time that something leaves or makes it asserted. */
+/* Makes the console's SPI pending if an interrupt is asserted. The PL011's output is a level, but
+ * the SPI can only be made pending by an event. So this function is called after each change that
+ * makes an interrupt asserted or leaves one asserted. */
 static void raise_interrupt(const struct partition *partition)
 {
-    if (asserted(&partition->uart) != 0) {
+    if (masked_interrupts(&partition->uart) != 0) {
         gic_make_pending(partition->system, partition->described->console_interrupt);
     }
 }
@@ -160,9 +160,9 @@ static uint64_t read_register(struct virtual_uart *uart, uint64_t offset)
     case UARTFR:
         return flags(uart);
     case UARTRIS:
-        return interrupts(uart);
+        return raw_interrupts(uart);
     case UARTMIS:
-        return asserted(uart);
+        return masked_interrupts(uart);
     default:
         return offset >= UARTPERIPHID0 ? identification[REGISTER(offset - UARTPERIPHID0)]
                                        : uart->registers[REGISTER(offset)];
@@ -197,7 +197,8 @@ enum access_result uart_access(struct partition *partition, struct access *acces
         write_register(partition, offset, access->value);
     } else {
         access->value = read_register(&partition->uart, offset);
-        access->value &= access->bytes == 1 ? UINT8_MAX : UINT16_MAX; /* none has more bits */
+        /* No register has more than 16 bits. */
+        access->value &= access->bytes == 1 ? UINT8_MAX : UINT16_MAX;
     }
     if (access->write || offset == UARTDR) {
         raise_interrupt(partition);
@@ -226,7 +227,7 @@ void uart_flush(struct partition *partition, bool end)
     ticket_lock_take(&partition->uart.lock, TICKET_LOCK_FOR_EVER);
     empty_fifo(partition, part);
     if (partition->uart.line_bytes != 0 && terminal_has_room(partition, part)) {
-        show(partition, end);
+        print_line(partition, end);
     }
     ticket_lock_give(&partition->uart.lock);
 }

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The PL011 that a partition sees (Arm DDI 0183). The bytes that it transmits become lines of the
- * terminal. Its transmit FIFO of 16 bytes fills while the terminal has no room for a line of the
- * partition, and the flags and the transmit interrupt say so: no access of a guest waits for the
- * board's PL011. Its receive FIFO is deeper than the real one; when it is full, typed bytes are
- * lost. Baud rate, line and modem control are kept and mean nothing.
+ * The virtual PL011 of a partition (Arm DDI 0183). The transmitted bytes become lines of the
+ * terminal. The transmit FIFO of 16 bytes fills while the terminal has no room for a line of the
+ * partition, which the guest sees in the flags and by the transmit interrupt. So no access of a
+ * guest waits for the board's PL011. The receive FIFO is deeper than that of a PL011. When it is
+ * full, typed bytes are lost. The registers for baud rate, line and modem control keep their values
+ * without effect.
  *
- * The output of the partition that has the keyboard is printed byte by byte, so that a prompt
- * appears and line editing works. A line of another partition is printed when it is complete or
- * full. Both pass a filter (filter.h).
+ * The output of the partition that has the input is printed byte by byte, so that a prompt appears
+ * and line editing works. A line of another partition is printed when it is complete or full. Both
+ * pass the filter (filter.h).
  */
 #ifndef HYPERVISOR_UART_H
 #define HYPERVISOR_UART_H
@@ -16,28 +17,29 @@
 #include "hypervisor/access.h"
 #include "hypervisor/partition.h"
 
-/* Prints the rest of the current line and sets the registers as firmware leaves them. Discards the
- * input, unless it is held. Before the
- * partition starts, while all of its cores are in their monitors. */
+/* Prints the rest of the current line, and sets the registers as firmware leaves them. Discards the
+ * input unless it is held. Called before the partition starts, while all of its cores are in their
+ * monitors. */
 void uart_reset(struct partition *partition);
 
-/* Discards the input that the guest has not read, and keeps all that follows, until
- * uart_release_input(), which is called before a guest starts. */
+/* Discards the input that the guest has not read. Later input is held back from the guest until
+ * uart_release_input(), which is called before the next guest starts. Any core of the partition. */
 void uart_hold_input(struct partition *partition);
 void uart_release_input(struct partition *partition);
 
 /*
- * `offset` is from the first register, below one page. ACCESS_REFUSED: no register of that size.
- * Raises the console's interrupt (gic_make_pending()) if the guest's access leaves one asserted.
- * Any core of the partition; several at the same time.
+ * Handles a guest's access. access->offset: from the first register, below one page. Returns
+ * ACCESS_REFUSED if no register has this offset and size, otherwise ACCESS_DONE. Makes the
+ * console's SPI pending (gic_make_pending()) if an interrupt is asserted after the access. Any core
+ * of the partition, several at the same time.
  */
 enum access_result uart_access(struct partition *partition, struct access *access);
 
 /* Adds a byte to the receive FIFO. Any core of the partition. */
 void uart_receive(struct partition *partition, uint8_t byte);
 
-/* Prints the part of the current line that is not printed yet. `end`: the line is complete. Any
- * core of the partition. */
+/* Transmits the FIFO, and prints the part of the current line that is not printed yet, as far as
+ * the terminal has room. `end`: the line is complete. Any core of the partition. */
 void uart_flush(struct partition *partition, bool end);
 
 #endif
