@@ -157,8 +157,8 @@ struct input_calls input_receive(const struct description *system)
     }
     /* Stops reading after a command, and when the input changes its partition. The remaining bytes
      * stay in the PL011, whose interrupt stays asserted. */
-    for (unsigned i = 0;
-         i < BATCH && calls.recalled == 0 && terminal_input_owner() == owner && terminal_get(&byte);
+    for (unsigned i = 0; i < BATCH && calls.recalled == 0 && terminal_input_owner() == owner &&
+                         terminal_read_byte(&byte);
          i++) {
         handle_key(system, owner, byte, &calls);
     }

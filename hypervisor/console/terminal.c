@@ -321,7 +321,7 @@ uint32_t terminal_continue(void)
 }
 
 /* Takes the lock, because two cores may read while the input moves from one to the other. */
-bool terminal_get(uint8_t *byte)
+bool terminal_read_byte(uint8_t *byte)
 {
     bool has_byte;
 

@@ -100,6 +100,6 @@ void terminal_give_input(uint32_t partition);
  * input, and for transmission when it is needed. Boot, after terminal_give_input(). */
 void terminal_listen(void);
 /* Reads the next byte that was typed. Returns false if there is none. Any core. */
-bool terminal_get(uint8_t *byte);
+bool terminal_read_byte(uint8_t *byte);
 
 #endif
