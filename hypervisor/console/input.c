@@ -73,7 +73,7 @@ static uint32_t switch_input(const struct description *system, uint32_t partitio
     uint32_t next = next_with_console(system, partition);
 
     terminal_print("the input is for %s", system->partitions[next].name);
-    (void)terminal_pass(next, KEY_SHOW);
+    (void)terminal_queue_key(next, KEY_SHOW);
     give_input(system, next);
     return next;
 }
@@ -97,7 +97,7 @@ static void queue_command(const struct description *system, uint32_t partition, 
 {
     const struct description_partition *described = &system->partitions[partition];
 
-    if (!terminal_pass(partition, key)) {
+    if (!terminal_queue_key(partition, key)) {
         terminal_print("%s waits: core %u does not answer", described->name,
                        description_boot_core(described));
     }
@@ -117,12 +117,12 @@ static void handle_key(const struct description *system, uint32_t partition, uin
         return;
     }
     if (is_second_key) {
-        (void)terminal_pass(partition, COMMAND);
+        (void)terminal_queue_key(partition, COMMAND);
     }
     if (byte == SWITCH) {
         calls->called |= UINT32_C(1) << switch_input(system, partition);
     } else if (!follows_command_key) {
-        (void)terminal_pass(partition, byte);
+        (void)terminal_queue_key(partition, byte);
     }
 }
 
@@ -138,7 +138,7 @@ static bool notify_waiting_partitions(const struct description *system, uint32_t
             gic_make_pending(system, system->partitions[i].console_interrupt);
         }
     }
-    return (partitions >> owner & 1u) != 0 && terminal_pass(owner, KEY_SHOW);
+    return (partitions >> owner & 1u) != 0 && terminal_queue_key(owner, KEY_SHOW);
 }
 
 struct input_calls input_receive(const struct description *system)

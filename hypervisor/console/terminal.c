@@ -331,7 +331,7 @@ bool terminal_read_byte(uint8_t *byte)
     return has_byte;
 }
 
-bool terminal_pass(uint32_t partition, uint32_t key)
+bool terminal_queue_key(uint32_t partition, uint32_t key)
 {
     bool is_kept;
 

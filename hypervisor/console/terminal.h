@@ -87,7 +87,7 @@ uint32_t terminal_continue(void);
 /* Queues a key for a partition. Returns false, and queues nothing, if the queue is full, or if the
  * key is a command and the queue holds a command. A queue full of bytes has room for a command. Any
  * core. */
-bool terminal_pass(uint32_t partition, uint32_t key);
+bool terminal_queue_key(uint32_t partition, uint32_t key);
 /* Removes the partition's oldest key from its queue, and sets *key to it. Returns false if the
  * queue is empty. Any core. */
 bool terminal_take(uint32_t partition, uint32_t *key);
