@@ -172,7 +172,7 @@ enum partition_request input_take(struct partition *partition)
     if (terminal_has_key(partition->index)) {
         uart_flush(partition, false);
     }
-    for (unsigned i = 0; i < BATCH && terminal_take(partition->index, &key); i++) {
+    for (unsigned i = 0; i < BATCH && terminal_dequeue_key(partition->index, &key); i++) {
         if (key == KEY_STOP) {
             return REQUEST_STOP;
         }

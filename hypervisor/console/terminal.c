@@ -346,7 +346,7 @@ bool terminal_has_key(uint32_t partition)
     return !key_queue_is_empty(&terminal.typed[partition]);
 }
 
-bool terminal_take(uint32_t partition, uint32_t *key)
+bool terminal_dequeue_key(uint32_t partition, uint32_t *key)
 {
     bool has_key;
 

@@ -90,7 +90,7 @@ uint32_t terminal_continue(void);
 bool terminal_queue_key(uint32_t partition, uint32_t key);
 /* Removes the partition's oldest key from its queue, and sets *key to it. Returns false if the
  * queue is empty. Any core. */
-bool terminal_take(uint32_t partition, uint32_t *key);
+bool terminal_dequeue_key(uint32_t partition, uint32_t *key);
 bool terminal_has_key(uint32_t partition);
 
 /* Returns the index of the partition that has the input, or DESCRIPTION_NO_PARTITION. Any core. */
