@@ -63,7 +63,7 @@ void input_start(const struct description *system)
         /* The interrupt is also needed if no partition has a console, because it sends the
          * hypervisor's messages. */
         route_uart_interrupt(system, owner != DESCRIPTION_NO_PARTITION ? owner : 0);
-        terminal_listen();
+        terminal_enable_interrupts();
     }
 }
 

@@ -282,7 +282,7 @@ void terminal_give_input(uint32_t partition)
     __atomic_store_n(&terminal.input, partition + 1, __ATOMIC_RELAXED);
 }
 
-void terminal_listen(void)
+void terminal_enable_interrupts(void)
 {
     terminal.listening = true;
     update_interrupts();

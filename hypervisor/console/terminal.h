@@ -13,8 +13,9 @@
  * the hypervisor that exceeds its quota of the ring is lost, and the next message reports the
  * number of lost ones.
  *
- * Two exceptions: before the interrupt is routed (terminal_listen()), and when the system fails,
- * monitors wait for the PL011. If it accepts nothing, they wait once, and the bytes are lost.
+ * Two exceptions: before the interrupt is routed (terminal_enable_interrupts()), and when the
+ * system fails, monitors wait for the PL011. If it accepts nothing, they wait once, and the bytes
+ * are lost.
  */
 #ifndef HYPERVISOR_TERMINAL_H
 #define HYPERVISOR_TERMINAL_H
@@ -98,7 +99,7 @@ uint32_t terminal_input_owner(void);
 void terminal_give_input(uint32_t partition);
 /* Enables the PL011's interrupts, which are routed to a core now: for input, if a partition has the
  * input, and for transmission when it is needed. Boot, after terminal_give_input(). */
-void terminal_listen(void);
+void terminal_enable_interrupts(void);
 /* Reads the next byte that was typed. Returns false if there is none. Any core. */
 bool terminal_read_byte(uint8_t *byte);
 
