@@ -20,7 +20,7 @@
 #define PARTITION_BYTES  256u
 #define LAST_BYTES       512u
 #define HYPERVISOR_BYTES 2048u
-/* The longest output of terminal_show(): the end of another partition's line, a name, "| ", a
+/* The longest output of terminal_write_line(): the end of another partition's line, a name, "| ", a
  * complete line, its end. */
 #define SHOW_BYTES_MAX \
     (2u + sizeof(((struct description_partition *)0)->name) + 2u + CONSOLE_LINE_BYTES + 2u)
@@ -250,8 +250,8 @@ void terminal_failure(uint64_t syndrome, uint64_t pc, uint64_t address)
     }
 }
 
-void terminal_show(const struct partition *partition, const char *line, uint32_t shown,
-                   uint32_t bytes, bool end)
+void terminal_write_line(const struct partition *partition, const char *line, uint32_t shown,
+                         uint32_t bytes, bool end)
 {
     uint32_t start;
 

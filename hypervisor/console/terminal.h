@@ -59,8 +59,8 @@ void terminal_failure(uint64_t syndrome, uint64_t pc, uint64_t address);
  * number of its first bytes that earlier calls printed; they are printed again only if another line
  * was printed since. `end`: the line is complete. uart.c calls it. Any core.
  */
-void terminal_show(const struct partition *partition, const char *line, uint32_t shown,
-                   uint32_t bytes, bool end);
+void terminal_write_line(const struct partition *partition, const char *line, uint32_t shown,
+                         uint32_t bytes, bool end);
 
 /* Returns the number of columns in front of each line of the partition: its name and "| ". Any
  * core. */
@@ -72,7 +72,7 @@ enum terminal_part { TERMINAL_USUAL, TERMINAL_LAST };
 
 /* Returns true if the ring has room for a line of the partition within its quota. If it returns
  * false for TERMINAL_USUAL, a later terminal_continue() returns the partition. uart.c calls it
- * before terminal_show(). Any core. */
+ * before terminal_write_line(). Any core. */
 bool terminal_has_room(const struct partition *partition, enum terminal_part part);
 
 /* Sends bytes of the ring, and updates the transmit interrupt. Returns the partitions that found no

@@ -25,7 +25,7 @@ static void print_line(struct partition *partition, bool end)
 {
     struct virtual_uart *uart = &partition->uart;
 
-    terminal_show(partition, uart->line, uart->line_shown, uart->line_bytes, end);
+    terminal_write_line(partition, uart->line, uart->line_shown, uart->line_bytes, end);
     uart->line_shown = uart->line_bytes;
     if (end) {
         uart->line_bytes = 0;

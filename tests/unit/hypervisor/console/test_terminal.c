@@ -68,19 +68,19 @@ static void test_reports(void **state)
 static void test_lines_of_others_in_between(void **state)
 {
     (void)state;
-    terminal_show(&fixture_partitions[LINUX], "login: ", 0, 7, false);
+    terminal_write_line(&fixture_partitions[LINUX], "login: ", 0, 7, false);
     assert_string_equal(fixture_printed(), "linux| login: ");
-    terminal_show(&fixture_partitions[LINUX], "login: r", 7, 8, false);
+    terminal_write_line(&fixture_partitions[LINUX], "login: r", 7, 8, false);
     assert_string_equal(fixture_printed(), "r");
-    terminal_show(&fixture_partitions[CONTROL], "tick", 0, 4, true);
+    terminal_write_line(&fixture_partitions[CONTROL], "tick", 0, 4, true);
     assert_string_equal(fixture_printed(), "\r\ncontrol| tick\r\n");
-    terminal_show(&fixture_partitions[LINUX], "login: ro", 8, 9, false);
+    terminal_write_line(&fixture_partitions[LINUX], "login: ro", 8, 9, false);
     assert_string_equal(fixture_printed(), "linux| login: ro");
     terminal_print("a report");
     assert_string_equal(fixture_printed(), "\r\nbulkhead| a report\r\n");
-    terminal_show(&fixture_partitions[LINUX], "login: root", 9, 11, true);
+    terminal_write_line(&fixture_partitions[LINUX], "login: root", 9, 11, true);
     assert_string_equal(fixture_printed(), "linux| login: root\r\n");
-    terminal_show(&fixture_partitions[LINUX], "", 0, 0, true);
+    terminal_write_line(&fixture_partitions[LINUX], "", 0, 0, true);
     assert_string_equal(fixture_printed(), "linux| \r\n");
 }
 
@@ -146,11 +146,11 @@ static void test_no_printer_takes_the_room_of_another(void **state)
     for (unsigned i = 0; i < 300; i++) {
         terminal_say(control, "restarts");
         if (terminal_has_room(control, TERMINAL_LAST)) {
-            terminal_show(control, line, 0, sizeof(line), true);
+            terminal_write_line(control, line, 0, sizeof(line), true);
         }
     }
     assert_true(terminal_has_room(other, TERMINAL_USUAL));
-    terminal_show(other, "login:", 0, 6, true);
+    terminal_write_line(other, "login:", 0, 6, true);
     assert_false(terminal_has_room(control, TERMINAL_USUAL));
     assert_true(fake.looks < 2000);
     fake.full = false;
@@ -210,8 +210,8 @@ static void *print_lines(void *argument)
         if (i % 2 == 0) {
             terminal_print("%s %s", partition->described->name, partition->described->name);
         } else {
-            terminal_show(partition, partition->described->name, 0,
-                          (uint32_t)strlen(partition->described->name), true);
+            terminal_write_line(partition, partition->described->name, 0,
+                                (uint32_t)strlen(partition->described->name), true);
         }
     }
     return NULL;
