@@ -131,7 +131,7 @@ static void handle_key(const struct description *system, uint32_t partition, uin
  * these: then KEY_SHOW was queued for it, so that more of its line is printed. */
 static bool notify_waiting_partitions(const struct description *system, uint32_t owner)
 {
-    uint32_t partitions = terminal_continue();
+    uint32_t partitions = terminal_send_output();
 
     for (uint32_t i = 0; i < system->partition_count; i++) {
         if ((partitions >> i & 1u) != 0) {
@@ -149,7 +149,7 @@ struct input_calls input_receive(const struct description *system)
 
     if (owner == DESCRIPTION_NO_PARTITION) {
         /* No partition has a console, so all output is the hypervisor's. */
-        (void)terminal_continue();
+        (void)terminal_send_output();
         return calls;
     }
     if (notify_waiting_partitions(system, owner)) {

@@ -303,7 +303,7 @@ bool terminal_has_room(const struct partition *partition, enum terminal_part par
     return room;
 }
 
-uint32_t terminal_continue(void)
+uint32_t terminal_send_output(void)
 {
     uint32_t wake = 0;
 

@@ -71,14 +71,14 @@ uint32_t terminal_margin(const struct partition *partition);
 enum terminal_part { TERMINAL_USUAL, TERMINAL_LAST };
 
 /* Returns true if the ring has room for a line of the partition within its quota. If it returns
- * false for TERMINAL_USUAL, a later terminal_continue() returns the partition. uart.c calls it
+ * false for TERMINAL_USUAL, a later terminal_send_output() returns the partition. uart.c calls it
  * before terminal_write_line(). Any core. */
 bool terminal_has_room(const struct partition *partition, enum terminal_part part);
 
 /* Sends bytes of the ring, and updates the transmit interrupt. Returns the partitions that found no
  * room before and have room now: bit i for partition i. input.c calls it for the PL011's interrupt.
  * Any core. */
-uint32_t terminal_continue(void);
+uint32_t terminal_send_output(void);
 
 /* Keys for a partition: typed bytes, and these. */
 #define KEY_SHOW    0x100u /* no key: the partition's incomplete line is to be printed */

@@ -92,7 +92,7 @@ static void test_terminal_that_accepts_nothing(void **state)
     assert_true(fake.looks < 10);
     assert_true((fake.mask & INTERRUPT_TRANSMIT) != 0);
     fake.full = false;
-    assert_int_equal(terminal_continue(), 0);
+    assert_int_equal(terminal_send_output(), 0);
     assert_string_equal(fixture_printed(), "bulkhead| kept until it takes something\r\n");
     assert_true((fake.mask & INTERRUPT_TRANSMIT) == 0);
 
@@ -104,7 +104,7 @@ static void test_terminal_that_accepts_nothing(void **state)
     assert_true(fake.looks < 1000); /* nobody waits */
     fake.full = false;
     for (unsigned i = 0; i < 10; i++) {
-        assert_int_equal(terminal_continue(), 0);
+        assert_int_equal(terminal_send_output(), 0);
     }
     assert_null(strstr(fixture_printed(), "not printed"));
     terminal_print("back");
@@ -155,7 +155,7 @@ static void test_no_printer_takes_the_room_of_another(void **state)
     assert_true(fake.looks < 2000);
     fake.full = false;
     for (unsigned i = 0; i < 20; i++) {
-        (void)terminal_continue();
+        (void)terminal_send_output();
     }
     assert_non_null(strstr(fixture_printed(), "\r\nlinux| login:\r\n"));
     assert_true(terminal_has_room(control, TERMINAL_USUAL));
