@@ -234,7 +234,7 @@ void terminal_explain(const char *text)
     terminal.explanation = text;
 }
 
-void terminal_say(const struct partition *partition, const char *text)
+void terminal_print_event(const struct partition *partition, const char *text)
 {
     terminal_print("%s %s", partition->described->name, text);
 }

@@ -49,7 +49,7 @@ void terminal_failed(const char *text, uint64_t number);
 void terminal_explain(const char *text);
 /* Prints an event of a partition as a line of the hypervisor: its name and `text`, for example "is
  * off". Any core. */
-void terminal_say(const struct partition *partition, const char *text);
+void terminal_print_event(const struct partition *partition, const char *text);
 /* Reports an exception of the hypervisor itself, and waits until all output is sent. `syndrome`:
  * ESR_EL2. `address`: FAR_EL2. Any core. */
 void terminal_failure(uint64_t syndrome, uint64_t pc, uint64_t address);

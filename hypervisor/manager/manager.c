@@ -27,7 +27,7 @@ static void carry_out(struct vcpu *vcpu, const struct order *order)
     switch (order->command) {
     case ORDER_CREATE:
         management->presence = PARTITION_PRESENT;
-        terminal_say(partition, "is created");
+        terminal_print_event(partition, "is created");
         break;
     case ORDER_START:
         management->presence = PARTITION_PRESENT;
@@ -84,7 +84,7 @@ void manager_take_orders(struct vcpu *vcpus)
 /* The start ends: the boot VCPU, which executes this, sees the request before its next step. */
 static void end_start(struct partition *partition, const char *event)
 {
-    terminal_say(partition, event);
+    terminal_print_event(partition, event);
     __atomic_store_n(&partition->request, REQUEST_STOP, __ATOMIC_RELEASE);
 }
 

@@ -93,7 +93,7 @@ void life_request_by_guest(struct vcpu *vcpu, enum partition_request request)
         }
     }
     uart_flush(vcpu->partition, true);
-    terminal_say(vcpu->partition, event);
+    terminal_print_event(vcpu->partition, event);
     life_request(vcpu, request);
 }
 
@@ -103,7 +103,7 @@ void life_replace_request(struct vcpu *vcpu, enum partition_request request, con
 
     uart_flush(partition, true);
     uart_hold_input(partition); /* what is typed from now on is for the guest that starts */
-    terminal_say(partition, event);
+    terminal_print_event(partition, event);
     /* Replaces even a request that VCPUs still handle: only the boot core completes requests. */
     __atomic_store_n(&partition->request, (uint32_t)request, __ATOMIC_RELEASE);
     life_request(vcpu, request);
@@ -112,7 +112,7 @@ void life_replace_request(struct vcpu *vcpu, enum partition_request request, con
 void life_request_by_terminal(struct vcpu *vcpu, enum partition_request request)
 {
     if (request == REQUEST_RESET && never_restarts(vcpu->partition)) {
-        terminal_say(vcpu->partition, "never restarts");
+        terminal_print_event(vcpu->partition, "never restarts");
         return;
     }
     life_replace_request(vcpu, request, request == REQUEST_STOP ? "is stopped" : "restarts");
@@ -153,7 +153,7 @@ static enum life_step end_stopped(struct partition *partition)
 
 static enum life_step fail_start(struct partition *partition)
 {
-    terminal_say(partition, "can't start: a PCI function or the SMMU does not answer");
+    terminal_print_event(partition, "can't start: a PCI function or the SMMU does not answer");
     return end_stopped(partition);
 }
 

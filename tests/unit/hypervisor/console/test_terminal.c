@@ -41,7 +41,7 @@ static void test_reports(void **state)
     struct description_problem problem = {"of no use:", DESCRIPTION_NO_PARTITION, 0x12};
 
     (void)state;
-    terminal_say(partition, "is off");
+    terminal_print_event(partition, "is off");
     assert_string_equal(fixture_printed(), "bulkhead| linux is off\r\n");
     terminal_failure(1, 2, 3);
     assert_string_equal(fixture_printed(),
@@ -144,7 +144,7 @@ static void test_no_printer_takes_the_room_of_another(void **state)
     memset(line, 'x', sizeof(line));
     fake.full = true;
     for (unsigned i = 0; i < 300; i++) {
-        terminal_say(control, "restarts");
+        terminal_print_event(control, "restarts");
         if (terminal_has_room(control, TERMINAL_LAST)) {
             terminal_write_line(control, line, 0, sizeof(line), true);
         }
