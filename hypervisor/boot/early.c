@@ -79,9 +79,9 @@ __attribute__((used)) uint64_t boot_early(void)
     uint64_t *root;
 
     if (!description_check(system, whole - (uint64_t)(image_end - image_start), &problem)) {
-        terminal_refuse(header[HEADER_UART] == ~header[HEADER_UART_INVERTED] ? header[HEADER_UART]
-                                                                             : 0,
-                        &problem);
+        terminal_report_problem(
+            header[HEADER_UART] == ~header[HEADER_UART_INVERTED] ? header[HEADER_UART] : 0,
+            &problem);
         monitor_halt();
     }
     terminal_init(system->board.uart);

@@ -204,7 +204,7 @@ void terminal_print(const char *format, ...)
     va_end(arguments);
 }
 
-void terminal_refuse(uint64_t uart, const struct description_problem *problem)
+void terminal_report_problem(uint64_t uart, const struct description_problem *problem)
 {
     terminal_init(uart);
     if (problem->partition != DESCRIPTION_NO_PARTITION) {

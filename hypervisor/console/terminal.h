@@ -40,7 +40,7 @@ void terminal_print(const char *format, ...) __attribute__((format(printf, 1, 2)
 
 /* Reports an invalid description. `uart`: physical address at which the PL011 may be, or 0. Boot,
  * instead of terminal_init(), also with the MMU off. */
-void terminal_refuse(uint64_t uart, const struct description_problem *problem);
+void terminal_report_problem(uint64_t uart, const struct description_problem *problem);
 /* Prints "the system can't start", `text` and `number`, and waits until all output is sent. Boot,
  * also with the MMU off. */
 void terminal_failed(const char *text, uint64_t number);

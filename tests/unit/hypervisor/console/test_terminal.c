@@ -54,10 +54,10 @@ static void test_reports(void **state)
     terminal_failure(1, 2, 3);
     assert_string_equal(fixture_printed(),
                         "bulkhead| a monitor failed: address 0x3, syndrome 0x1, pc 0x2\r\n");
-    terminal_refuse(FIXTURE_UART, &problem);
+    terminal_report_problem(FIXTURE_UART, &problem);
     assert_string_equal(fixture_printed(), "bulkhead| the system can't start: of no use: 0x12\r\n");
     problem.partition = 2;
-    terminal_refuse(FIXTURE_UART, &problem);
+    terminal_report_problem(FIXTURE_UART, &problem);
     assert_string_equal(fixture_printed(), "bulkhead| in the description of partition 2:\r\n"
                                            "bulkhead| the system can't start: of no use: 0x12\r\n");
     terminal_failed("no such core:", 16);
