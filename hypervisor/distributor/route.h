@@ -5,7 +5,8 @@
  *
  * A route is written here before it is written to GICD_IROUTER<n>. So an interrupt that comes to
  * the core of its new route finds the VCPU. One that still comes to the core of its last route goes
- * back to the GIC (scheduler_take(), scheduler/scheduler.h), which sends it to the new one.
+ * back to the GIC (scheduler_forward_interrupt(), scheduler/scheduler.h), which sends it to the new
+ * one.
  */
 #ifndef DISTRIBUTOR_ROUTE_H
 #define DISTRIBUTOR_ROUTE_H

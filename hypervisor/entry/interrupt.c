@@ -120,7 +120,7 @@ void interrupt_list(struct vcpu *vcpu)
 {
     uint32_t number = vcpu->list.number;
 
-    if (!listed_resolve(vcpu) && !scheduler_take(vcpu, number)) {
+    if (!listed_resolve(vcpu) && !scheduler_forward_interrupt(vcpu, number)) {
         handle(vcpu, number);
         gic_end_dropped(number);
     }

@@ -25,7 +25,7 @@ void scheduler_handle_interrupts(struct vcpu *vcpu)
     interrupt_handle(vcpu);
 }
 
-bool scheduler_take(struct vcpu *vcpu, uint32_t number)
+bool scheduler_forward_interrupt(struct vcpu *vcpu, uint32_t number)
 {
     (void)vcpu;
     (void)number;

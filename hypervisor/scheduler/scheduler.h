@@ -39,7 +39,7 @@ void scheduler_handle_interrupts(struct vcpu *vcpu);
 
 /* Takes an interrupt which listed_take() acknowledged, if it is for another VCPU of the processor.
  * Returns false if it is not. */
-bool scheduler_take(struct vcpu *vcpu, uint32_t number);
+bool scheduler_forward_interrupt(struct vcpu *vcpu, uint32_t number);
 
 /* The processor's timer has expired, or a message from another monitor has come. */
 void scheduler_timer(struct vcpu *vcpu);

@@ -296,7 +296,7 @@ void scheduler_handle_interrupts(struct vcpu *vcpu)
     }
 }
 
-bool scheduler_take(struct vcpu *vcpu, uint32_t number)
+bool scheduler_forward_interrupt(struct vcpu *vcpu, uint32_t number)
 {
     struct processor *processor = processor_this();
     bool is_of_guest = false;
