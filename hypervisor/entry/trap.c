@@ -148,7 +148,8 @@ static enum access_result system_register(struct vcpu *vcpu, struct registers *r
         return ACCESS_REFUSED; /* it would affect caches that all processors share */
     case REGISTER_SGI1R:
         vcpu->report.exits[EXIT_SGI]++;
-        return scheduler_send(vcpu, register_value(registers, (unsigned)REGISTER_TARGET(syndrome)));
+        return scheduler_send_sgi(vcpu,
+                                  register_value(registers, (unsigned)REGISTER_TARGET(syndrome)));
     case REGISTER_DIR:
         vcpu->report.exits[EXIT_REGISTER]++;
         listed_deactivate(vcpu, register_value(registers, (unsigned)REGISTER_TARGET(syndrome)));

@@ -42,7 +42,7 @@ void scheduler_message(struct vcpu *vcpu)
     (void)vcpu;
 }
 
-enum access_result scheduler_send(struct vcpu *vcpu, uint64_t value)
+enum access_result scheduler_send_sgi(struct vcpu *vcpu, uint64_t value)
 {
     (void)vcpu;
     (void)value;

@@ -46,7 +46,7 @@ void scheduler_timer(struct vcpu *vcpu);
 void scheduler_message(struct vcpu *vcpu);
 
 /* Sends an SGI for a guest whose partition has VCPUs on shared cores. `value`: ICC_SGI1R_EL1. */
-enum access_result scheduler_send(struct vcpu *vcpu, uint64_t value);
+enum access_result scheduler_send_sgi(struct vcpu *vcpu, uint64_t value);
 
 /* Forgets the interrupts that have come for the VCPU. Its guest does not execute. */
 void scheduler_reset(struct vcpu *vcpu);

@@ -365,7 +365,7 @@ void scheduler_message(struct vcpu *vcpu)
  * unless it is this one, or the target has mail: then it has been called, and will receive all of
  * it. So a partition interrupts the other VCPU once until the target has executed, however many
  * SGIs it sends. */
-enum access_result scheduler_send(struct vcpu *vcpu, uint64_t value)
+enum access_result scheduler_send_sgi(struct vcpu *vcpu, uint64_t value)
 {
     struct partition *partition = vcpu->partition;
     struct sgi_targets targets = sgi_targets(partition, vcpu->number, value);
