@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* For images in which each VCPU has a core of its own. */
+/* Replaces distributor.c in images in which each VCPU has a core of its own. The route of an SPI is
+ * then the one in the hardware. */
 #include "distributor/distributor.h"
 
 #include "gic/affinity.h"

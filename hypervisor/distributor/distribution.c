@@ -31,9 +31,10 @@ void distribution_close_part(const struct distribution *distribution, struct pro
     }
 }
 
-/* Judges a source at the end of a window of the VCPU to which it is routed. */
-static void judge(struct distribution_source *source, const struct profile_source *counted,
-                  const struct distribution_window *window)
+/* Classifies a source as periodic or sporadic, and sets its rate, at the end of a window of the
+ * VCPU to which it is routed. `counted`: its arrivals in the window. */
+static void classify(struct distribution_source *source, const struct profile_source *counted,
+                     const struct distribution_window *window)
 {
     uint64_t needed =
         source->is_periodic ? DISTRIBUTION_STAYS_PERIODIC : DISTRIBUTION_BECOMES_PERIODIC;
@@ -43,9 +44,10 @@ static void judge(struct distribution_source *source, const struct profile_sourc
     source->rate = (uint16_t)((uint64_t)counted->count * PROFILE_PARTS / window->parts);
 }
 
-/* Renews what the VCPU knows of a source that it has taken, or that another has taken from it.
- * Returns true if the source has to go home. */
-static bool renew(struct distribution_source *source, struct distribution_window *window)
+/* Renews the move of a source, at its home or at its taker. Returns true if the source has to go
+ * home, because one of the two did not renew the move in time, or because the taker's guest takes
+ * no interrupts. */
+static bool renew_move(struct distribution_source *source, struct distribution_window *window)
 {
     bool is_home = source->home == window->vcpu;
 
@@ -62,13 +64,14 @@ static bool renew(struct distribution_source *source, struct distribution_window
            window->now > source->collides;
 }
 
-/* Judges a source at the end of a window. Returns true if it is routed anew. */
-static bool review(struct distribution_source *source, struct distribution_window *window)
+/* Updates a source at the end of a window: renews its move, sends it home, or offers it. Returns
+ * true if it has another target now. */
+static bool update_source(struct distribution_source *source, struct distribution_window *window)
 {
     bool is_home = source->home == window->vcpu;
 
     if (source->target != source->home) {
-        if ((is_home || source->target == window->vcpu) && renew(source, window)) {
+        if ((is_home || source->target == window->vcpu) && renew_move(source, window)) {
             source->returns++;
             distribution_set_home(source, source->home, window->rest);
             return true;
@@ -99,11 +102,11 @@ void distribution_close_window(struct distribution *distribution, struct profile
     window->routed = 0;
     for (unsigned i = 0; i < PROFILE_SOURCES && source->number != 0; i++, source++) {
         if (source->target == window->vcpu) {
-            judge(source, &profile->sources[i], window);
+            classify(source, &profile->sources[i], window);
             has_periodic = has_periodic || source->is_periodic;
         }
         profile->sources[i] = (struct profile_source){0};
-        if (review(source, window)) {
+        if (update_source(source, window)) {
             window->routed |= UINT32_C(1) << i;
         } else if (can_take(source, window) && (taken == NULL || source->rate > taken->rate)) {
             taken = source;

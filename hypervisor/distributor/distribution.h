@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The distribution of a partition's SPIs over its shared cores. It is pure logic: no register, no
- * clock. All times are ticks of one clock that all cores read.
+ * The distribution of a partition's SPIs over its shared cores (docs/decisions/0035). It is pure
+ * logic: no register, no clock. All times are ticks of one clock that all cores read.
  *
- * At the end of a window a source is judged by the share of the window's parts in which it has
- * come:
+ * At the end of a window a source is classified by the number of the window's parts in which it was
+ * delivered:
  *
- * - A source becomes periodic if it has come in at least 8 of ten parts.
- * - A periodic source becomes sporadic if it has come in fewer than 5 of ten.
- * - On a busy core a source is periodic if it has come in 1 of ten. How often it comes there shows
- *   how often the guest gets to it, because its device waits for the guest.
+ * - A source becomes periodic if it was delivered in at least 8 of ten parts.
+ * - A periodic source becomes sporadic if it was delivered in fewer than 5 of ten.
+ * - On a busy core a source is periodic if it was delivered in 1 of ten. There its rate shows how
+ *   often the guest executes, because its device waits for the guest.
  *
- * The home of a source is the VCPU to which the guest has routed it. If it is periodic, and so is a
- * source of a more urgent VCPU of the same core, its home offers it. A VCPU of the partition on
- * another core takes it, if that has room, and holds it for a second at least: a driver that polls
- * goes on to poll at home until its device has nothing more. At the end of its windows home renews
- * that there is a collision, and the taker that the source is periodic and has room. As soon as one
- * of the two has not been renewed in time, the other of them sends the source home, or the same one
- * does, and it rests there.
+ * The home of a source is the VCPU to which the guest has routed it. A periodic source collides if
+ * a more urgent VCPU of the same core has a periodic source, too. Then its home offers it. A VCPU
+ * of the partition on another core takes it, if that core has room, and holds it for at least a
+ * second, because a driver that polls at home gets no interrupts until its device has nothing more.
+ * At the end of their windows the home renews the collision, and the taker renews that the source
+ * is periodic and has room. As soon as one of the two has not renewed in time, whichever of them
+ * notices it first sends the source home, where it rests.
  */
 #ifndef DISTRIBUTOR_DISTRIBUTION_H
 #define DISTRIBUTOR_DISTRIBUTION_H
@@ -27,64 +27,74 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Of PROFILE_PARTS. */
+/* Numbers of parts in a window of PROFILE_PARTS. */
 #define DISTRIBUTION_BECOMES_PERIODIC 8u
 #define DISTRIBUTION_STAYS_PERIODIC   5u
 #define DISTRIBUTION_PERIODIC_IF_BUSY 1u
 
-/* Parts: three windows and a half, and ten windows. */
+/* Durations in parts: a renewed collision is valid for three windows and a half; a source rests, or
+ * is held, for ten windows. */
 #define DISTRIBUTION_LEASE 35u
 #define DISTRIBUTION_REST  100u
 
-/* The tools read it (hypervisor/layouts.c). */
+/* An SPI that the distributor watches. The tools read it (hypervisor/layouts.c). */
 struct distribution_source {
-    uint16_t number; /* INTID; 0: there is none */
-    uint16_t rate;   /* in PROFILE_PARTS, as the VCPU to which it is routed saw it last */
-    uint8_t home;    /* VCPU to which the guest has routed it. Also read without the lock */
-    uint8_t target;  /* VCPU to which it is routed. Likewise */
+    uint16_t number; /* INTID; 0: the entry is unused */
+    /* Number of deliveries in PROFILE_PARTS, in the last window of the VCPU to which it is
+     * routed. */
+    uint16_t rate;
+    uint8_t home;   /* the VCPU to which the guest has routed it; also read without the lock */
+    uint8_t target; /* the VCPU to which the hardware routes it; also read without the lock */
     bool is_periodic;
     uint32_t moves, returns;
-    uint64_t collides; /* until then home has offered it, or has renewed the collision */
-    uint64_t holds;    /* until then its taker has renewed it, or it rests at home */
+    /* Time until which the home's offer, or its last renewal of the collision, is valid. */
+    uint64_t collides;
+    uint64_t holds; /* time until which its taker holds it, or until which it rests at home */
 };
 
-/* The partition's first SPIs, in the order of their numbers. The lock protects all of it, and the
- * routes of the partition's SPIs. */
+/* The sources of a partition: its first SPIs in the order of their numbers. The lock protects this
+ * structure and the routes of all SPIs of the partition. */
 struct distribution {
     struct ticket_lock lock;
     struct distribution_source sources[PROFILE_SOURCES];
 };
 
-/* A window of a core's VCPUs. */
+/* Input and results of distribution_close_window(). One window is closed for all VCPUs of a core in
+ * turn. */
 struct distribution_window {
     uint64_t now;
-    uint64_t lease; /* until then a collision that is renewed now is good */
-    uint64_t rest;  /* until then a source rests that goes home now, or is held by its taker */
-    uint64_t part;  /* ticks */
-    uint64_t parts; /* that are over */
-    /* A VCPU that has been closed has a periodic source: the sources of others collide with it. */
+    uint64_t lease; /* time until which a collision is valid that is offered or renewed now */
+    /* Time until which a source rests that goes home now, or is held that its taker takes or renews
+     * now. */
+    uint64_t rest;
+    uint64_t part;  /* duration of a part, in ticks */
+    uint64_t parts; /* number of parts that the window has lasted */
+    /* A more urgent VCPU, whose window was closed before, has a periodic source: the sources of
+     * later VCPUs collide with it. */
     bool is_contended;
-    bool has_taken; /* such a VCPU had taken a source before */
-    /* The VCPU that is closed: */
+    bool has_taken; /* a VCPU whose window was closed holds a source of another home */
+    /* The VCPU whose window is closed: */
     uint32_t vcpu;
-    uint32_t neighbours; /* bit n: VCPU n of the partition is on the same core; itself included */
-    bool may_offer;
-    bool is_busy;  /* its core */
-    bool is_open;  /* its guest takes interrupts. If not, it gives back all that it has taken */
-    bool can_keep; /* the sources that it has taken */
-    bool has_room; /* for another source */
+    /* Bit n: VCPU n of its partition is on the same core; the VCPU itself included. */
+    uint32_t neighbours;
+    bool may_offer; /* its partition's SPIs may be distributed */
+    bool is_busy;   /* its core was idle for less than 2 / 5 of the window */
+    /* Its guest takes interrupts; if not, it gives back all sources that it has taken. */
+    bool is_open;
+    bool can_keep; /* its core has room for the sources that it has taken */
+    bool has_room; /* its core has room for another source */
     /* Results: */
-    bool has_offered; /* a source that is at home */
-    uint32_t routed;  /* bit n: source n has another target now */
+    bool has_offered; /* a source at home was offered */
+    uint32_t routed;  /* bit n: source n has another target now, and must be routed to it */
 };
 
-/* Returns the source with this number, which is an SPI of the partition, or NULL if it has no place
- * and all are taken. The partition's start calls it for each SPI, so that later no new one comes.
- */
+/* Returns the source with this number, or adds it. `number`: INTID of an SPI of the partition.
+ * Returns NULL if all entries are used by other SPIs. The partition's start calls it for each SPI,
+ * so that later calls add none. */
 struct distribution_source *distribution_find(struct distribution *distribution, uint32_t number);
 
-/* The guest has routed a source to a VCPU, or it goes home. It rests until `rest`, and is not
- * offered. */
+/* Sets the home of a source, when the guest has routed it to a VCPU or when it goes home. The
+ * source is at home then, is not offered, and rests until `rest`. */
 static inline void distribution_set_home(struct distribution_source *source, uint32_t vcpu,
                                          uint64_t rest)
 {
@@ -94,12 +104,14 @@ static inline void distribution_set_home(struct distribution_source *source, uin
     source->holds = rest;
 }
 
-/* Closes a part of a VCPU's window, which has lasted as long as `parts`. What came in several parts
- * counts as spread over them. */
+/* Closes a part of a VCPU's window. `parts`: the number of parts that have passed since the last
+ * call. Deliveries in several parts count as spread over them. */
 void distribution_close_part(const struct distribution *distribution, struct profile *profile,
                              uint64_t parts);
 
-/* Closes a window of a VCPU. Those of a core are closed in turn, the most urgent first. */
+/* Closes the window of a VCPU: updates the partition's sources, and takes the offered source with
+ * the highest rate if the core has room. Called for the VCPUs of a core in turn, the most urgent
+ * first. The caller holds distribution->lock. */
 void distribution_close_window(struct distribution *distribution, struct profile *profile,
                                struct distribution_window *window);
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Decides at the end of each window of a core, and writes routes of
- * SPIs. */
+/* The interrupt distributor: closes the windows of a core, and writes routes of SPIs. */
 
 #include "distributor/distributor.h"
 
@@ -20,21 +19,22 @@ uint32_t distributor_home_vcpu(struct partition *partition, uint32_t number)
                           : route_vcpu(partition, number);
 }
 
-static void lock(struct partition *partition)
+static void lock_distribution(struct partition *partition)
 {
     ticket_lock_take(&partition->distribution.lock, TICKET_LOCK_FOR_EVER);
 }
 
-/* Returns the time until which a source rests from now on: a second later. */
-static uint64_t rest(void)
+/* Returns the time until which a source rests that goes home now: in a second. */
+static uint64_t rest_end(void)
 {
     return register_read(cntpct_el0) + register_read(cntfrq_el0);
 }
 
 _Static_assert(DISTRIBUTION_REST == PROFILE_PARTS_A_SECOND, "rest() is a second");
 
-/* Keeps the route before the hardware has it. */
-static void keep_route(struct partition *partition, uint32_t number, uint32_t vcpu)
+/* Records the route. Called before the route is written to the hardware, so that an interrupt that
+ * follows it finds its VCPU (route.h). */
+static void record_route(struct partition *partition, uint32_t number, uint32_t vcpu)
 {
     route_set(partition, number, vcpu);
     device_publish();
@@ -44,11 +44,11 @@ void distributor_begin_route(struct partition *partition, uint32_t number, uint3
 {
     struct distribution_source *source = distribution_find(&partition->distribution, number);
 
-    lock(partition);
+    lock_distribution(partition);
     if (source != NULL) {
-        distribution_set_home(source, vcpu, rest());
+        distribution_set_home(source, vcpu, rest_end());
     }
-    keep_route(partition, number, vcpu);
+    record_route(partition, number, vcpu);
 }
 
 void distributor_end_route(struct partition *partition)
@@ -61,10 +61,11 @@ static uint32_t all_vcpus(const struct partition *partition)
     return (UINT32_C(1) << partition->described->vcpu_count) - 1;
 }
 
-/* Announces that an SPI has another route. An interrupt that is pending stays pending, and one that
- * is active stays active (IHI 0069, GICD_IROUTER<n>). The latter may wait in a list register of the
- * VCPU that the SPI leaves, whose guest may have masked its interrupts, or it may be set aside.
- * Then that VCPU returns it to the GIC. Returns the VCPUs that have to be called. */
+/* Announces another route of an SPI. A pending interrupt stays pending, and an active one stays
+ * active (IHI 0069, GICD_IROUTER<n>). An active interrupt may be pending for the guest in a list
+ * register of the VCPU that the SPI leaves, because the guest has masked its interrupts, or it may
+ * be set aside for that VCPU. Then that VCPU has to return it to the GIC. Returns the VCPUs that
+ * have to be called: bit n for VCPU n. */
 static uint32_t announce_route(struct partition *partition, uint32_t number)
 {
     uintptr_t registers = gic_distributor(partition->system).interrupts;
@@ -83,12 +84,13 @@ void distributor_follow_route(struct vcpu *vcpu, uint32_t number)
     }
 }
 
-/* Routes a source to its target. Returns the VCPUs that have to be called. */
-static uint32_t route(struct partition *partition, const struct distribution_source *source)
+/* Routes a source to its target. Returns the VCPUs that have to be called: bit n for VCPU n. */
+static uint32_t route_to_target(struct partition *partition,
+                                const struct distribution_source *source)
 {
     uintptr_t registers = gic_distributor(partition->system).interrupts;
 
-    keep_route(partition, source->number, source->target);
+    record_route(partition, source->number, source->target);
     device_write64(registers + GICD_IROUTER + UINT64_C(8) * source->number,
                    partition_core(partition, source->target)->affinity);
     return announce_route(partition, source->number);
@@ -99,14 +101,14 @@ static void close_window(struct vcpu *vcpu, struct distribution_window *window)
     struct partition *partition = vcpu->partition;
     uint32_t called;
 
-    lock(partition);
+    lock_distribution(partition);
     window->vcpu = vcpu->number;
     window->neighbours = vcpus_on_same_core(vcpu);
     window->has_offered = false;
     distribution_close_window(&partition->distribution, &vcpu->profile, window);
     called = window->has_offered ? all_vcpus(partition) : 0;
     for (uint32_t left = window->routed; left != 0; left &= left - 1) {
-        called |= route(partition, &partition->distribution.sources[__builtin_ctz(left)]);
+        called |= route_to_target(partition, &partition->distribution.sources[__builtin_ctz(left)]);
     }
     distributor_end_route(partition);
     listed_call(vcpu, called);
@@ -114,13 +116,13 @@ static void close_window(struct vcpu *vcpu, struct distribution_window *window)
 
 void distributor_return_all(struct vcpu *vcpu)
 {
-    struct distribution_window window = {.parts = PROFILE_PARTS, .rest = rest()};
+    struct distribution_window window = {.parts = PROFILE_PARTS, .rest = rest_end()};
 
     close_window(vcpu, &window);
 }
 
-/* Returns true if the guest has enabled interrupts on this VCPU, which is on then: a VCPU that
- * turns off, or starts, has them disabled. */
+/* Returns true if the guest has enabled Group 1 on this VCPU. Then the VCPU is on, because a VCPU
+ * that turns off or starts has Group 1 disabled. */
 static bool is_open(const struct processor *processor, const struct vcpu *vcpu)
 {
     uint64_t control = vcpu == processor->vcpu ? GIC_REGISTER_READ(ICH_VMCR_EL2)
@@ -129,10 +131,11 @@ static bool is_open(const struct processor *processor, const struct vcpu *vcpu)
     return (control & ICH_VMCR_GROUP1) != 0;
 }
 
-/* Judges whether a VCPU has room. A core that takes a source is not busy: it has been idle for
- * 2 / 5 of the window at least. One that keeps a source has been idle, or has executed the source's
- * VCPU, for 1 / 4: the work for the source is no reason to give it back. */
-static void decide(const struct processor *processor, struct vcpu *vcpu, uint64_t now)
+/* Closes the window of a VCPU after measuring whether it has room. To take a source, the core must
+ * not be busy: it was idle for at least 2 / 5 of the window. To keep a source, the core must have
+ * been idle, or have executed the source's VCPU, for 1 / 4 of the window. The VCPU's own time
+ * counts, because the work for the source is no reason to give it back. */
+static void evaluate_vcpu(const struct processor *processor, struct vcpu *vcpu, uint64_t now)
 {
     struct shared_core *core = processor->shared;
     struct shared_vcpu *shared = vcpu->shared;
@@ -153,10 +156,10 @@ static void decide(const struct processor *processor, struct vcpu *vcpu, uint64_
     close_window(vcpu, window);
 }
 
-/* VCPUs whose part is closed in one exit. */
+/* Most VCPUs whose part is closed in one exit. */
 #define CLOSED_AT_ONCE 8u
 
-/* A part of a window is over. */
+/* Begins to close a part of the window for all VCPUs of the core. */
 static void begin_closing(struct shared_core *core, uint64_t now)
 {
     struct distribution_window *window = &core->window;
@@ -168,8 +171,8 @@ static void begin_closing(struct shared_core *core, uint64_t now)
     window->parts += core->closing;
 }
 
-/* Closes the part of the next VCPUs. */
-static void close_next(struct shared_core *core)
+/* Closes the part for the next VCPUs. After the last one, a window of enough parts is over. */
+static void close_next_parts(struct shared_core *core)
 {
     for (unsigned n = 0; n < CLOSED_AT_ONCE && core->closed < core->vcpu_count; n++) {
         struct vcpu *vcpu = core->vcpus[core->closed++];
@@ -183,14 +186,15 @@ static void close_next(struct shared_core *core)
     }
 }
 
-/* A window is over. One VCPU is judged at a time, so that no exit takes long: the most urgent is
- * the first. The next part ends when all have been judged. */
-static void judge_next(const struct processor *processor, uint64_t now)
+/* Closes the window of the next VCPU. Only one is closed in an exit, so that no exit takes long.
+ * The most urgent VCPU is the first. The next part begins to be closed after the windows of all
+ * VCPUs. */
+static void close_next_window(const struct processor *processor, uint64_t now)
 {
     struct shared_core *core = processor->shared;
     struct distribution_window *window = &core->window;
 
-    decide(processor, core->vcpus[core->judged], now);
+    evaluate_vcpu(processor, core->vcpus[core->judged], now);
     core->judged++;
     if (core->judged == core->vcpu_count) {
         core->judged = 0;
@@ -207,13 +211,13 @@ uint64_t distributor_close_windows(const struct processor *processor, uint64_t n
     struct shared_core *core = processor->shared;
 
     if (core->has_to_judge) {
-        judge_next(processor, now);
+        close_next_window(processor, now);
     } else {
         if (core->closing == 0 && now - core->window.now >= core->window.part) {
             begin_closing(core, now);
         }
         if (core->closing != 0) {
-            close_next(core);
+            close_next_parts(core);
         }
     }
     return now;
