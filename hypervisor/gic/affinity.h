@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * VCPUs by their affinity: MPIDR_EL1 with Aff3 in bits 39:32, Aff2 to Aff0 in bits 23:0. A guest
- * sees VCPU n with affinity n, and the hardware has that of its core.
+ * VCPUs by affinity. An affinity has the layout of MPIDR_EL1: Aff3 in bits 39:32, Aff2 to Aff0 in
+ * bits 23:0. The guest sees VCPU n with affinity n. The hardware has the affinity of the VCPU's
+ * core.
  */
 #ifndef HYPERVISOR_GIC_AFFINITY_H
 #define HYPERVISOR_GIC_AFFINITY_H
@@ -10,11 +11,12 @@
 
 #define AFFINITY_NO_VCPU 0xffffffffu
 
-/* Returns the partition's VCPU that its guest sees with this affinity, or AFFINITY_NO_VCPU. No VCPU
- * has an affinity with any other bit set. */
+/* Returns the number of the VCPU that the partition's guest sees with this affinity, or
+ * AFFINITY_NO_VCPU. All other bits of `affinity` must be 0. */
 uint32_t affinity_vcpu(const struct partition *partition, uint64_t affinity);
 
-/* Returns the partition's VCPU whose core has this affinity, or AFFINITY_NO_VCPU. */
+/* Returns the number of the partition's first VCPU whose core has this affinity, or
+ * AFFINITY_NO_VCPU. */
 uint32_t affinity_vcpu_on_core(const struct partition *partition, uint64_t affinity);
 
 #endif

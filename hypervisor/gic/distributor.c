@@ -12,8 +12,9 @@
     (GICD_TYPER_SECURITY | GICD_TYPER_EXTENDED | GICD_TYPER_NMI | GICD_TYPER_LPI_COUNT | \
      GICD_TYPER_MESSAGES | GICD_TYPER_LPIS | GICD_TYPER_VIRTUAL_LPIS | GICD_TYPER_EXTENDED_LAST)
 
-/* Handles GICD_CTLR, GICD_TYPER, GICD_IIDR and the identification registers. */
-static enum access_result access_whole(const struct vcpu *vcpu, struct access *access)
+/* Handles an access to the registers of the Distributor as a whole: GICD_CTLR, GICD_TYPER,
+ * GICD_IIDR and the identification registers. */
+static enum access_result access_global_register(const struct vcpu *vcpu, struct access *access)
 {
     struct partition *partition = vcpu->partition;
     uintptr_t address = (uintptr_t)(partition->system->board.distributor + access->offset);
@@ -45,11 +46,11 @@ static enum access_result access_whole(const struct vcpu *vcpu, struct access *a
     return ACCESS_DONE;
 }
 
-/* Handles GICD_IROUTER<n> (IHI 0069). The guest reads and writes affinities of its VCPUs, and the
- * hardware has those of their cores. While an interrupt is distributed to another VCPU, the guest
- * reads the one that it has written. A write is carried out only if the whole register is then the
- * affinity of one of the partition's VCPUs. So IRM ("any core") is refused, as TYPER.No1N lets a
- * guest expect. */
+/* Handles an access to GICD_IROUTER<n> (IHI 0069). The guest reads and writes affinities of its
+ * VCPUs, and the hardware has those of their cores. While the distributor has moved an interrupt to
+ * another VCPU, the guest reads the affinity that it has written. A write takes effect only if the
+ * whole register is then the affinity of one of the partition's VCPUs. So IRM ("any core") is
+ * refused, which GICD_TYPER.No1N announces to the guest. */
 static enum access_result access_route(struct vcpu *accessing, struct access *access)
 {
     struct partition *partition = accessing->partition;
@@ -61,7 +62,8 @@ static enum access_result access_route(struct vcpu *accessing, struct access *ac
     uint64_t route;
     uint32_t vcpu;
 
-    /* Halves are allowed, for guests without 64-bit accesses (IHI 0069, 12.1.3). */
+    /* Accesses to a half of the register are allowed, for guests without 64-bit accesses (IHI 0069,
+     * 12.1.3). */
     if (access->bytes < 4 || !partition_owns_interrupt(partition, interrupt)) {
         enum access_result result =
             access->write || access->bytes < 4 ? ACCESS_REFUSED : ACCESS_DONE;
@@ -69,7 +71,7 @@ static enum access_result access_route(struct vcpu *accessing, struct access *ac
         access->value = 0;
         return result;
     }
-    /* gic_reset_partition() has routed it to a VCPU. */
+    /* There is a route, because gic_reset_partition() has routed the interrupt to a VCPU. */
     route = distributor_home_vcpu(partition, interrupt);
     if (!access->write) {
         access->value = (route & field) >> shift;
@@ -100,7 +102,7 @@ enum access_result distributor_access(struct vcpu *vcpu, struct access *access)
     };
 
     if (access->offset <= GICD_IIDR + 3 || access->offset >= GIC_PIDR) {
-        return access_whole(vcpu, access);
+        return access_global_register(vcpu, access);
     }
     if (access->offset >= GICD_IROUTER &&
         access->offset < GICD_IROUTER + UINT64_C(8) * (GIC_SPI_LAST + 1)) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The Distributor as a partition sees it (IHI 0069, chapter 12): its own SPIs, all in Group 1, with
- * affinity routing, one security state and no LPIs. The fields of other interrupts read as zero. A
- * write changes the fields of its own interrupts only; if it concerns others, too, the result is
- * ACCESS_REFUSED.
+ * The virtual Distributor of a partition (IHI 0069, chapter 12). It has the partition's SPIs, all
+ * in Group 1, with affinity routing, one security state and no LPIs. The fields of other interrupts
+ * read as zero. A write changes only the fields of the partition's interrupts. If it would change
+ * others, too, the result is ACCESS_REFUSED.
  */
 #ifndef HYPERVISOR_GIC_DISTRIBUTOR_H
 #define HYPERVISOR_GIC_DISTRIBUTOR_H
@@ -11,8 +11,8 @@
 #include "hypervisor/access.h"
 #include "hypervisor/vcpu.h"
 
-/* Handles an access of a VCPU's guest. `offset`: from GICD's first register, below GIC_FRAME_BYTES.
- * Any VCPU of the partition, several at the same time. */
+/* Handles an access of a VCPU's guest to the Distributor. access->offset: from GICD's first
+ * register, below GIC_FRAME_BYTES. Any VCPU of the partition, several at the same time. */
 enum access_result distributor_access(struct vcpu *vcpu, struct access *access);
 
 #endif

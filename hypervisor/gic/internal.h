@@ -1,47 +1,50 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Shared by the files of this folder and by shared/interrupts.c: owners of interrupts 0 to 31,
- * priorities, resets of interrupts. */
+/* Owners of interrupts 0 to 31, priorities, and resets of interrupts, for the files of this folder
+ * and world_switch/interrupts.c. */
 #ifndef HYPERVISOR_GIC_INTERNAL_H
 #define HYPERVISOR_GIC_INTERNAL_H
 
 #include "gic/setup.h"
 
-/* One bit each, the same on every core. */
+/* Sets of private interrupts, the same on every core: bit n for INTID n. PRIVATE_OWN are those of
+ * the hypervisor, PRIVATE_OWN_USED those of them that are enabled in every system, PRIVATE_GUEST
+ * those of guests. */
 #define PRIVATE_OWN_USED (1u << GIC_OWN_SGI | 1u << GIC_OWN_TIMER)
 #define PRIVATE_OWN      (PRIVATE_OWN_USED | 1u << GIC_OWN_MAINTENANCE | 1u << GIC_OWN_VIRTUAL)
 #define PRIVATE_GUEST    (~PRIVATE_OWN)
 
-/* Guests' interrupts have priorities from 0x80 on, which are less urgent, because a guest can write
- * ICC_BPR1_EL1. Any value there leaves at least bit 7 in the group priority of an active interrupt
- * (IHI 0069, "Priority grouping"). An active interrupt with group priority 0 would block Group
- * 0. */
+/* The highest priority of direct interrupts. A guest can write ICC_BPR1_EL1. Whatever value it
+ * writes, at least bit 7 of an active interrupt's priority remains in the group priority (IHI 0069,
+ * "Priority grouping"). An active interrupt with group priority 0 would block Group 0. */
 #define PRIORITY_DIRECT_MIN 0x80u
-/* A listed interrupt is active for the hypervisor only until its priority is dropped. So it need
- * only be less urgent than the hypervisor's own, in the fewest bits that a GIC implements: 4. */
+/* The highest priority of listed interrupts. The hypervisor drops the priority of a listed
+ * interrupt at once. So it must only be less urgent than the hypervisor's own interrupts, in the
+ * fewest priority bits that a GIC implements: 4. */
 #define PRIORITY_LISTED_MIN 0x10u
 #define PRIORITY_USUAL      0xa0u
 #define PRIORITY_OWN        0x00u
-/* ICC_PMR_EL1: all interrupts, and the hypervisor's alone. */
+/* Values of ICC_PMR_EL1: all interrupts are signalled, or only those of the hypervisor. */
 #define PRIORITY_MASK_OPEN 0xffu
 #define PRIORITY_MASK_OWN  PRIORITY_LISTED_MIN
 
-/* A frame of interrupts, and the register with the bit that is set while a disabling write still
- * takes effect (RWP). */
+/* A register frame with interrupts, and the register that has RWP, the bit that is set while a
+ * disabling write still takes effect. */
 struct gic_frame {
-    uintptr_t interrupts; /* GICD, or GICR's SGI frame */
-    uintptr_t control;    /* GICD_CTLR or GICR_CTLR */
-    uint32_t write_pending;
+    uintptr_t interrupts;   /* address of GICD, or of GICR's SGI frame */
+    uintptr_t control;      /* address of GICD_CTLR or GICR_CTLR */
+    uint32_t write_pending; /* RWP in that register */
 };
 
 struct gic_frame gic_distributor(const struct description *system);
 struct gic_frame gic_private(const struct description_core *core);
 
-/* Polls the register until none of `bits` is set. Returns false if that does not happen within a
- * number of polls. */
+/* Polls the register at `address` until none of `bits` is set. Returns false if a bit stays set for
+ * some 10 ms. */
 bool gic_wait_clear(uintptr_t address, uint32_t bits);
 
-/* Disables the interrupts in `mask`, of the 32 from 32 * word on, clears their pending and active
- * states, and sets their priority. Returns false if RWP does not clear. */
+/* Resets interrupts: disables them, clears their pending and active states, and sets their
+ * priority. `mask`: bit n is interrupt 32 * word + n of the frame. Returns false if RWP does not
+ * clear. */
 bool gic_silence_interrupts(const struct gic_frame *frame, uint32_t word, uint32_t mask,
                             uint8_t priority);
 

@@ -5,9 +5,10 @@
 #include "gic/listed.h"
 #include <arch/device_access.h>
 
-#define BIT_REGISTERS_BYTES 0x80u /* 1024 interrupts, one bit each */
+/* Size of a group of registers with one bit for each of 1024 interrupts. */
+#define BIT_REGISTERS_BYTES 0x80u
 #define SGIS                0xffffu
-/* Returns the number of bits that each interrupt has in the register at `offset`, and sets *first
+/* Returns the number of bits of each interrupt's field in the register at `offset`, and sets *first
  * to the register's first interrupt. Returns 0 if there is no such register. */
 static unsigned field_bits(uint32_t offset, uint32_t *first)
 {
@@ -39,7 +40,8 @@ static uint32_t owned_fields(const struct interrupts *interrupts, uint32_t first
     return mask;
 }
 
-/* Writes the bytes one by one, because others in the word may belong to other partitions. */
+/* Writes priorities, and raises values below `least` to it. The bytes are written one by one,
+ * because other bytes of the word may belong to other partitions. */
 static void write_priorities(uintptr_t address, uint32_t value, uint32_t mask, uint8_t least)
 {
     for (; mask != 0; address++, value >>= 8, mask >>= 8) {
@@ -51,20 +53,22 @@ static void write_priorities(uintptr_t address, uint32_t value, uint32_t mask, u
     }
 }
 
-/* Returns true if they may be in list registers of a VCPU. */
+/* Returns true if the frame's interrupts may be in list registers. */
 static bool are_listed(const struct interrupts *interrupts)
 {
     return listed_has(interrupts->vcpu->partition);
 }
 
+/* Returns true if they may be in the list registers of the VCPU whose guest accesses the frame. */
 static bool is_own_list(const struct interrupts *interrupts)
 {
     return are_listed(interrupts) && (interrupts->listed_by >> interrupts->vcpu->number & 1) != 0;
 }
 
-/* Returns the register's value as the guest sees it, where the GIC has `value`. An interrupt that
- * waits in a list register is active in the GIC and pending for the guest. In the list registers of
- * another VCPU the two can't be told apart: there it is active for the guest, too. */
+/* Returns the value that the guest reads. `value`: the value of the GIC's register. An interrupt
+ * that waits in a list register is active in the GIC and pending for the guest. In a list register
+ * of another VCPU, waiting and active interrupts can't be distinguished, and both read as
+ * active. */
 static uint32_t read_bits(const struct interrupts *interrupts, uint32_t offset, uint32_t first,
                           uint32_t value)
 {
@@ -78,49 +82,51 @@ static uint32_t read_bits(const struct interrupts *interrupts, uint32_t offset, 
                                   : (value & ~(listed.pending & ~listed.active)) | listed.active;
 }
 
-/* Returns the kind of a register that clears a state which a list register may have: its offset for
- * the first interrupts; else 0. */
-static uint32_t clear_of(uint32_t offset)
+/* Returns GIC_ICENABLER, GIC_ICPENDR or GIC_ICACTIVER if the register at `offset` is of this kind,
+ * otherwise 0. These registers clear a state that an interrupt in a list register has, too. */
+static uint32_t clear_register_kind(uint32_t offset)
 {
     uint32_t kind = offset - offset % BIT_REGISTERS_BYTES;
 
     return kind == GIC_ICENABLER || kind == GIC_ICPENDR || kind == GIC_ICACTIVER ? kind : 0;
 }
 
-static uint32_t sgis(uint32_t first)
+static uint32_t sgi_bits(uint32_t first)
 {
     return first == 0 ? SGIS : 0;
 }
 
-/* Returns those of a word that may be in a list register. */
-static uint32_t held_of(const struct interrupts *interrupts, uint32_t first, uint32_t ones)
+/* Returns those of the interrupts `ones` of a word that may be in a list register: PPIs and SPIs
+ * that are active in the GIC, and all SGIs. */
+static uint32_t listable_of(const struct interrupts *interrupts, uint32_t first, uint32_t ones)
 {
-    return ones &
-           (device_read32(interrupts->frame.interrupts + GIC_ISACTIVER + first / 8) | sgis(first));
+    return ones & (device_read32(interrupts->frame.interrupts + GIC_ISACTIVER + first / 8) |
+                   sgi_bits(first));
 }
 
-/* Returns true if a write to GIC_ICACTIVER has to wait until other cores' VCPUs have followed
- * earlier writes. Otherwise a guest could make an SPI pending, clear its active state, and so
- * interrupt another core again and again, whose other VCPUs pay for it. */
-static bool has_to_wait(const struct interrupts *interrupts, uint32_t offset, uint32_t first,
-                        uint32_t ones)
+/* Returns true if a write to GIC_ICACTIVER has to wait until VCPUs of other cores have followed
+ * earlier writes. Otherwise a guest could repeatedly make an SPI pending, clear its active state,
+ * and so interrupt another core, whose other VCPUs would pay for the exits. */
+static bool must_wait(const struct interrupts *interrupts, uint32_t offset, uint32_t first,
+                      uint32_t ones)
 {
-    return are_listed(interrupts) && clear_of(offset) == GIC_ICACTIVER &&
+    return are_listed(interrupts) && clear_register_kind(offset) == GIC_ICACTIVER &&
            listed_is_revising(interrupts->vcpu, interrupts->listed_by) &&
-           held_of(interrupts, first, ones) != 0;
+           listable_of(interrupts, first, ones) != 0;
 }
 
-/* Writes ones to GIC_ICACTIVER. Returns those that may be in a list register. *uncalled: the VCPUs
- * that have to be told. */
+/* Writes ones to GIC_ICACTIVER. Returns those interrupts that may be in a list register. Sets
+ * *uncalled to the VCPUs that have to be called, if there are such interrupts. */
 static uint32_t clear_active(const struct interrupts *interrupts, uint32_t offset, uint32_t first,
                              uint32_t ones, uint32_t *uncalled)
 {
-    uint32_t held = held_of(interrupts, first, ones);
+    uint32_t held = listable_of(interrupts, first, ones);
 
     if (is_own_list(interrupts)) {
         struct listed_word listed = listed_read(interrupts->vcpu, first);
 
-        ones &= ~(listed.pending & ~listed.active); /* for the guest it is not active */
+        /* They wait in a list register, and so are not active for the guest. */
+        ones &= ~(listed.pending & ~listed.active);
     }
     if (held != 0) {
         *uncalled = listed_announce(interrupts->vcpu->partition, interrupts->listed_by);
@@ -129,22 +135,23 @@ static uint32_t clear_active(const struct interrupts *interrupts, uint32_t offse
     return held;
 }
 
-/* Writes ones. Zeroes have no effect in these registers, so bits of other partitions are written as
- * 0. */
+/* Writes ones to a register with one bit for each interrupt, and makes list registers follow.
+ * Zeroes have no effect in these registers, so the bits of other partitions are written as 0. */
 static void write_bits(const struct interrupts *interrupts, uint32_t offset, uint32_t first,
                        uint32_t ones)
 {
-    uint32_t kind = are_listed(interrupts) ? clear_of(offset) : 0, held, uncalled = 0;
+    uint32_t kind = are_listed(interrupts) ? clear_register_kind(offset) : 0, held, uncalled = 0;
 
     if (kind == GIC_ICACTIVER) {
         held = clear_active(interrupts, offset, first, ones, &uncalled);
     } else {
         device_write32(interrupts->frame.interrupts + offset, ones);
         if (kind == GIC_ICENABLER) {
-            /* None is acknowledged any more once RWP is clear (IHI 0069, GICD_CTLR.RWP). */
+            /* After RWP reads as 0, no core acknowledges these interrupts any more (IHI 0069,
+             * GICD_CTLR.RWP). */
             (void)gic_wait_clear(interrupts->frame.control, interrupts->frame.write_pending);
         }
-        held = kind != 0 ? held_of(interrupts, first, ones) : 0;
+        held = kind != 0 ? listable_of(interrupts, first, ones) : 0;
     }
     if (held != 0) {
         listed_clear(interrupts->vcpu, interrupts->listed_by, uncalled, kind, first, held);
@@ -164,7 +171,7 @@ enum access_result interrupts_access(const struct interrupts *interrupts, struct
     if (bits == 0) {
         return access->write ? ACCESS_REFUSED : ACCESS_DONE;
     }
-    /* IHI 0069, 12.1.3: word accesses; byte accesses to priorities, too. */
+    /* Registers have word accesses, and priorities byte accesses, too (IHI 0069, 12.1.3). */
     if (access->bytes != 4 && (access->bytes != 1 || bits != 8)) {
         return ACCESS_REFUSED;
     }
@@ -176,7 +183,7 @@ enum access_result interrupts_access(const struct interrupts *interrupts, struct
         access->value = read_bits(interrupts, offset, first, read) & mask;
         return ACCESS_DONE;
     }
-    if (bits == 1 && has_to_wait(interrupts, offset, first, value & mask)) {
+    if (bits == 1 && must_wait(interrupts, offset, first, value & mask)) {
         return ACCESS_AGAIN;
     }
     if (bits == 8) {

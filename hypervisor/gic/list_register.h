@@ -9,16 +9,17 @@
 #define GIC_SGI_COUNT     16u
 #define GIC_PRIVATE_COUNT 32u
 
-#define LIST_PENDING        (UINT64_C(1) << 62)
-#define LIST_ACTIVE         (UINT64_C(1) << 63)
-#define LIST_STATE          (LIST_PENDING | LIST_ACTIVE) /* 0: the list register is free */
-#define LIST_HARDWARE       (UINT64_C(1) << 61) /* its end deactivates the physical interrupt */
+#define LIST_PENDING (UINT64_C(1) << 62)
+#define LIST_ACTIVE  (UINT64_C(1) << 63)
+#define LIST_STATE   (LIST_PENDING | LIST_ACTIVE) /* both 0: the list register is free */
+/* HW: the end of the virtual interrupt deactivates the physical one. */
+#define LIST_HARDWARE       (UINT64_C(1) << 61)
 #define LIST_GROUP1         (UINT64_C(1) << 60)
 #define LIST_PRIORITY_SHIFT 48
 #define LIST_PHYSICAL_SHIFT 32
 
-/* Returns the value for an interrupt of the guest. `state`: of LIST_STATE; not both for a PPI or
- * SPI. */
+/* Returns the value of a list register with an interrupt of Group 1. `number`: INTID. `state`: bits
+ * of LIST_STATE; for a PPI or SPI not both. For a PPI or SPI, HW is set. */
 static inline uint64_t list_register(uint32_t number, uint32_t priority, uint64_t state)
 {
     uint64_t hardware =

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Accesses to a list register by its index (gic/system_registers.h). The index is part of the
- * instruction, so each register has a pair of instructions: ICH_LR0_EL2 to ICH_LR15_EL2 are
- * s3_4_c12_c12_0 to s3_4_c12_c13_7. */
+/* Functions that access a list register by its index (gic/system_registers.h). The index is part of
+ * the instruction, so each list register has a pair of instructions: ICH_LR0_EL2 to ICH_LR15_EL2
+ * are s3_4_c12_c12_0 to s3_4_c12_c13_7. */
 
 /* void gic_registers_list(unsigned index, uint64_t value) */
     .section .text.list_write, "ax"

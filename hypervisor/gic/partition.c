@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The part of the set-up that monitors use: resets of interrupts, and routes of SPIs. */
+/* The parts of the GIC's interface that monitors use: resets of interrupts, and routes and pending
+ * states of SPIs. */
 #include "distributor/distributor.h"
 #include "gic/gic_registers.h"
 #include "gic/internal.h"
 #include "gic/listed.h"
 #include <arch/device_access.h>
 
-/* A GIC that takes this many polls, some 10 ms, is stuck. */
+/* Polls, some 10 ms, after which a GIC counts as stuck. */
 #define POLLS_MAX 100000u
 
 struct gic_frame gic_distributor(const struct description *system)
@@ -39,7 +40,8 @@ bool gic_silence_interrupts(const struct gic_frame *frame, uint32_t word, uint32
     uintptr_t registers = frame->interrupts + UINT64_C(4) * word;
     bool settled;
 
-    /* Once RWP is clear, none of them is signalled any more (IHI 0069, GICD_CTLR.RWP). */
+    /* After RWP reads as 0, no core is signalled these interrupts any more (IHI 0069,
+     * GICD_CTLR.RWP). */
     device_write32(registers + GIC_ICENABLER, mask);
     settled = gic_wait_clear(frame->control, frame->write_pending);
     device_write32(registers + GIC_ICPENDR, mask);
@@ -52,7 +54,8 @@ bool gic_silence_interrupts(const struct gic_frame *frame, uint32_t word, uint32
     return settled;
 }
 
-static void route_to_first(struct partition *partition, uintptr_t registers, uint32_t interrupt)
+/* Routes an SPI of the partition to its boot VCPU. `registers`: address of GICD. */
+static void route_to_boot_vcpu(struct partition *partition, uintptr_t registers, uint32_t interrupt)
 {
     distributor_begin_route(partition, interrupt, 0);
     device_write64(registers + GICD_IROUTER + UINT64_C(8) * interrupt,
@@ -71,7 +74,8 @@ void gic_reset_partition(struct partition *partition)
             (void)gic_silence_interrupts(&frame, word, owned, PRIORITY_USUAL);
         }
         for (; owned != 0; owned &= owned - 1) {
-            route_to_first(partition, frame.interrupts, 32 * word + (uint32_t)__builtin_ctz(owned));
+            route_to_boot_vcpu(partition, frame.interrupts,
+                               32 * word + (uint32_t)__builtin_ctz(owned));
         }
     }
     partition->distributor_control = 0;

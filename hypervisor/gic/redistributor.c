@@ -9,40 +9,40 @@
 #include "vcpu/same_core.h"
 #include <arch/device_access.h>
 
-/* The Redistributor of a VCPU. */
-struct place {
-    struct vcpu *accessing; /* the VCPU whose guest accesses it */
-    const struct description_core *core;
-    uint32_t vcpu;
-    bool last; /* GICR_TYPER.Last is set: a guest looks for no further Redistributors */
+/* The Redistributor that a guest accesses. */
+struct target {
+    struct vcpu *accessing;              /* the VCPU whose guest makes the access */
+    const struct description_core *core; /* the core of the Redistributor's VCPU */
+    uint32_t vcpu;                       /* number of the Redistributor's VCPU */
+    bool last;                           /* GICR_TYPER.Last: no further Redistributor follows */
 };
 
-/* Returns a word of the RD frame. Registers of LPIs read as zero, and so does GICR_WAKER, which
- * then says that the Redistributor is awake. */
-static uint32_t read_word(const struct place *place, uint64_t offset)
+/* Returns a word of the RD frame. Registers of LPIs read as zero. So does GICR_WAKER: the
+ * Redistributor is awake. */
+static uint32_t read_word(const struct target *target, uint64_t offset)
 {
     uint32_t kept = 0, set = 0;
 
     if (offset == GICR_TYPER) {
-        return place->vcpu << GICR_TYPER_PROCESSOR_SHIFT | (place->last ? GICR_TYPER_LAST : 0);
+        return target->vcpu << GICR_TYPER_PROCESSOR_SHIFT | (target->last ? GICR_TYPER_LAST : 0);
     }
-    if (offset == GICR_TYPER + 4) { /* its affinity (gic/affinity.h) */
-        return place->vcpu;
+    if (offset == GICR_TYPER + 4) { /* Affinity_Value: the affinity of the VCPU (gic/affinity.h) */
+        return target->vcpu;
     }
     if (offset == GICR_CTLR) {
         kept = GICR_CTLR_WRITE_PENDING | GICR_CTLR_UPSTREAM_PENDING;
     } else if (offset == GICR_IIDR || offset >= GIC_PIDR) {
         kept = UINT32_MAX;
     }
-    if (offset == GICR_CTLR && listed_is_revising(place->accessing, UINT32_C(1) << place->vcpu)) {
+    if (offset == GICR_CTLR && listed_is_revising(target->accessing, UINT32_C(1) << target->vcpu)) {
         set = GICR_CTLR_WRITE_PENDING;
     }
     return kept == 0
                ? 0
-               : (device_read32((uintptr_t)(place->core->redistributor + offset)) & kept) | set;
+               : (device_read32((uintptr_t)(target->core->redistributor + offset)) & kept) | set;
 }
 
-static enum access_result access_frame(const struct place *place, struct access *access)
+static enum access_result access_rd_frame(const struct target *target, struct access *access)
 {
     uint64_t offset = access->offset;
 
@@ -51,20 +51,21 @@ static enum access_result access_frame(const struct place *place, struct access 
                                                                                    : ACCESS_REFUSED;
     }
     access->value = 0;
-    /* IHI 0069, 12.1.3: word accesses, and 64-bit accesses to 64-bit registers. */
+    /* Registers have word accesses, and 64-bit registers 64-bit accesses, too (IHI 0069,
+     * 12.1.3). */
     if (access->bytes < 4 || (access->bytes == 8 && offset != GICR_TYPER)) {
         return ACCESS_REFUSED;
     }
-    access->value = read_word(place, offset);
+    access->value = read_word(target, offset);
     if (access->bytes == 8) {
-        access->value |= (uint64_t)read_word(place, offset + 4) << 32;
+        access->value |= (uint64_t)read_word(target, offset + 4) << 32;
     }
     return ACCESS_DONE;
 }
 
-/* Handles an access to the SGI frame of VCPU `number`, whose private interrupts are in its core. */
-static enum access_result access_private(struct vcpu *accessing, uint32_t number,
-                                         struct access *access)
+/* Handles an access to the SGI frame of VCPU `number`, whose core has its private interrupts. */
+static enum access_result access_sgi_frame(struct vcpu *accessing, uint32_t number,
+                                           struct access *access)
 {
     static const uint32_t owned = PRIVATE_GUEST;
     const struct interrupts interrupts = {
@@ -81,21 +82,21 @@ static enum access_result access_private(struct vcpu *accessing, uint32_t number
 
 enum access_result redistributor_access_own(struct vcpu *vcpu, struct access *access)
 {
-    return access_private(vcpu, vcpu->number, access);
+    return access_sgi_frame(vcpu, vcpu->number, access);
 }
 
-static enum access_result access_place(const struct place *place, struct access *access)
+static enum access_result access_target(const struct target *target, struct access *access)
 {
-    struct vcpu *accessing = place->accessing;
+    struct vcpu *accessing = target->accessing;
 
     if (access->offset < GIC_FRAME_BYTES) {
-        return access_frame(place, access);
+        return access_rd_frame(target, access);
     }
     access->offset -= GIC_FRAME_BYTES;
-    if (partition_shares_cores(accessing->partition) && accessing->number != place->vcpu) {
-        return remote_access_vcpu(accessing, place->vcpu, access);
+    if (partition_shares_cores(accessing->partition) && accessing->number != target->vcpu) {
+        return remote_access_vcpu(accessing, target->vcpu, access);
     }
-    return access_private(accessing, place->vcpu, access);
+    return access_sgi_frame(accessing, target->vcpu, access);
 }
 
 enum access_result redistributor_access(struct vcpu *accessing, uint64_t address,
@@ -108,7 +109,7 @@ enum access_result redistributor_access(struct vcpu *accessing, uint64_t address
     for (uint32_t vcpu = 0; vcpu < count; vcpu++) {
         uint64_t start = redistributor_guest_address(system, vcpu),
                  end = start + REDISTRIBUTOR_BYTES;
-        const struct place place = {
+        const struct target target = {
             .accessing = accessing,
             .core = partition_core(partition, vcpu),
             .vcpu = vcpu,
@@ -117,7 +118,7 @@ enum access_result redistributor_access(struct vcpu *accessing, uint64_t address
 
         if (address - start < REDISTRIBUTOR_BYTES) {
             access->offset = address - start;
-            return access_place(&place, access);
+            return access_target(&target, access);
         }
     }
     return ACCESS_FORBIDDEN;

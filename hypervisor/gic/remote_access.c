@@ -16,8 +16,9 @@ static struct vcpu *find_neighbour(const struct vcpu *vcpu, uint32_t number)
     return other;
 }
 
-/* The other VCPU does not execute: its interrupts are loaded meanwhile, as if it did. A write may
- * have made one pending, or enabled its timer's, so it is called. */
+/* Handles an access to the SGI frame of another VCPU of this core. That VCPU does not execute, so
+ * its interrupts are loaded for the access as if it did. A write may make an interrupt pending, or
+ * enable the timer's, so the VCPU is called then. */
 static enum access_result access_neighbour(struct vcpu *vcpu, struct vcpu *other,
                                            struct access *access)
 {
@@ -40,7 +41,8 @@ static enum access_result access_neighbour(struct vcpu *vcpu, struct vcpu *other
     return result;
 }
 
-static enum access_result ask(struct vcpu *vcpu, uint32_t number, struct access *access)
+/* Requests the access from a VCPU of another core, or returns the answer to an earlier request. */
+static enum access_result request_access(struct vcpu *vcpu, uint32_t number, struct access *access)
 {
     struct partition *partition = vcpu->partition;
     uint64_t *word = &partition->requests[vcpu->number];
@@ -54,7 +56,8 @@ static enum access_result ask(struct vcpu *vcpu, uint32_t number, struct access 
     }
     if (found != request) {
         __atomic_store_n(word, request, __ATOMIC_RELEASE);
-        /* A VCPU that has mail has been called, and carries out all requests once it executes. */
+        /* A VCPU that has such mail has been called already, and carries out all requests when it
+         * executes. */
         if ((__atomic_fetch_or(&partition->mail[number], MAIL_REQUEST, __ATOMIC_ACQ_REL) &
              MAIL_WAITING) == 0) {
             gic_send(partition, number);
@@ -67,15 +70,16 @@ enum access_result remote_access_vcpu(struct vcpu *vcpu, uint32_t number, struct
 {
     struct vcpu *neighbour = find_neighbour(vcpu, number);
 
-    if (access->bytes != 1 && access->bytes != 4) { /* IHI 0069, 12.1.3 */
+    /* Accesses that the SGI frame has (IHI 0069, 12.1.3). */
+    if (access->bytes != 1 && access->bytes != 4) {
         access->value = 0;
         return ACCESS_REFUSED;
     }
     return neighbour != NULL ? access_neighbour(vcpu, neighbour, access)
-                             : ask(vcpu, number, access);
+                             : request_access(vcpu, number, access);
 }
 
-/* Not inline, because requests are rare, and each change between VCPUs looks for one. */
+/* Not inline, because requests are rare, and every change between VCPUs checks for one. */
 __attribute__((noinline)) void remote_carry_out(struct vcpu *vcpu)
 {
     for (uint32_t asking = 0; asking < vcpu->partition->described->vcpu_count; asking++) {
@@ -86,7 +90,8 @@ __attribute__((noinline)) void remote_carry_out(struct vcpu *vcpu)
             struct access access = remote_access(request);
 
             (void)redistributor_access_own(vcpu, &access);
-            /* The VCPU that asked may have given it up since. */
+            /* If the VCPU that asked has given up the request since, the word has another value,
+             * and the answer is dropped. */
             (void)__atomic_compare_exchange_n(word, &request, remote_answer(request, &access),
                                               false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
         }

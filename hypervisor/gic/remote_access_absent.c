@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* For images in which each VCPU has a core of its own. */
+/* Replaces remote_access.c in images in which each VCPU has a core of its own. */
 #include "gic/remote_access.h"
 
 enum access_result remote_access_vcpu(struct vcpu *vcpu, uint32_t number, struct access *access)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The boot's part of the set-up: groups, triggers, the Distributor as a whole, Redistributors. */
+/* Set-up of the GIC at boot: groups, triggers, the Distributor as a whole, Redistributors. */
 #include "gic/gic_registers.h"
 #include "gic/internal.h"
 #include "gic/listed.h"
@@ -13,9 +13,9 @@ static const char *set_control(const struct gic_frame *frame, uint32_t value)
     return gic_wait_clear(frame->control, frame->write_pending) ? NULL : does_not_settle;
 }
 
-/* IHI 0069, GICD_CTLR: affinity routing may be enabled only while both groups are disabled. With
- * two security states the hypervisor sees Group 1 of its own state only, and DS is RES0.
- * `one_security`: GICD_CTLR_ONE_SECURITY or 0. */
+/* Enables affinity routing, which is permitted only while both groups are disabled (IHI 0069,
+ * GICD_CTLR). With two security states the hypervisor sees Group 1 of its own state only, and DS is
+ * RES0. `one_security`: GICD_CTLR_ONE_SECURITY or 0. */
 static const char *route_by_affinity(const struct gic_frame *frame, uint32_t one_security)
 {
     uint32_t routing = device_read32(frame->control) & GICD_CTLR_AFFINITY_ROUTING;
@@ -30,7 +30,7 @@ static const char *route_by_affinity(const struct gic_frame *frame, uint32_t one
     return wrong;
 }
 
-/* Returns the hypervisor's own SPIs among those of `word`. */
+/* Returns the hypervisor's SPIs among the 32 interrupts of word `word`. */
 static uint32_t own_interrupts(const struct description_board *board, uint32_t word)
 {
     const uint32_t numbers[] = {board->uart_interrupt, board->smmu_interrupt};
@@ -44,8 +44,8 @@ static uint32_t own_interrupts(const struct description_board *board, uint32_t w
     return mask;
 }
 
-/* IHI 0069, GICD_ICFGR: two bits for each interrupt; the upper one is set for an edge-triggered
- * one. */
+/* Sets the triggers of 32 interrupts. Each has two bits, of which the upper one is set if the
+ * interrupt is edge-triggered (IHI 0069, GICD_ICFGR). */
 static void set_triggers(const struct gic_frame *frame, uint32_t word, uint32_t edges)
 {
     for (uint32_t half = 0; half < 2; half++, edges >>= 16) {
@@ -60,7 +60,7 @@ static void set_triggers(const struct gic_frame *frame, uint32_t word, uint32_t 
 }
 
 /* Sets up 32 SPIs. Those in `own` are in Group 0, routed to `affinity` and enabled. All others are
- * in Group 1 and disabled. */
+ * in Group 1 and disabled. Returns false if the Distributor does not settle. */
 static bool set_interrupts(const struct gic_frame *frame, uint32_t word, uint32_t own,
                            uint32_t edges, uint64_t affinity)
 {
@@ -83,8 +83,9 @@ static bool set_interrupts(const struct gic_frame *frame, uint32_t word, uint32_
     return true;
 }
 
-/* With two security states an interrupt of the other one ignores all writes. */
-static bool are_ours(const struct gic_frame *frame, uint32_t word, uint32_t used)
+/* Returns true if the interrupts `used` belong to this security state. An interrupt of the other
+ * one ignores all writes, so its priority reads as 0. */
+static bool are_of_this_state(const struct gic_frame *frame, uint32_t word, uint32_t used)
 {
     for (uint32_t bit = 0; bit < 32; bit++) {
         uintptr_t priority = frame->interrupts + GIC_IPRIORITYR + UINT64_C(32) * word + bit;
@@ -117,8 +118,8 @@ static const char *start_distributor(const struct description *system, uint64_t 
     for (uint32_t word = 1; word < DESCRIPTION_SPI_WORDS && wrong == NULL; word++) {
         uint32_t own = own_interrupts(board, word), used = own, edges = 0;
 
-        /* SMMUv3 (IHI 0070), "Interrupts and notifications": its wired interrupts are
-         * edge-triggered. */
+        /* The SMMU's wired interrupts are edge-triggered (SMMUv3, IHI 0070, "Interrupts and
+         * notifications"). */
         if (board->smmu_interrupt / 32 == word) {
             edges = UINT32_C(1) << board->smmu_interrupt % 32;
         }
@@ -128,7 +129,7 @@ static const char *start_distributor(const struct description *system, uint64_t 
         }
         if (word <= last) {
             wrong = set_interrupts(&frame, word, own, edges, affinity) ? NULL : does_not_settle;
-            if (wrong == NULL && !are_ours(&frame, word, used)) {
+            if (wrong == NULL && !are_of_this_state(&frame, word, used)) {
                 wrong = "the firmware keeps an interrupt that is described";
             }
         } else if (used != 0) {
@@ -141,18 +142,18 @@ static const char *start_distributor(const struct description *system, uint64_t 
                                          (shares_group1 ? 0 : GICD_CTLR_GROUP0) | one_security);
 }
 
-/* `used`: the hypervisor's private interrupts to enable. */
+/* Sets up the Redistributor of a core. `used`: the hypervisor's private interrupts to enable. */
 static const char *start_redistributor(const struct description_core *core, uint32_t used)
 {
     const struct gic_frame frame = gic_private(core);
     uintptr_t base = (uintptr_t)core->redistributor;
 
-    /* IHI 0069, GICR_TYPER: the affinity, packed, in the upper half. */
+    /* The upper half of GICR_TYPER has the affinity, packed into 32 bits (IHI 0069, GICR_TYPER). */
     if (device_read32(base + GICR_TYPER + 4) !=
         (uint32_t)((core->affinity >> 8 & 0xff000000) | (core->affinity & 0xffffff))) {
         return "a Redistributor is not its core's";
     }
-    /* IHI 0069, GICR_WAKER: no interrupt reaches a core whose Redistributor sleeps. */
+    /* No interrupt reaches a core whose Redistributor sleeps (IHI 0069, GICR_WAKER). */
     device_write32(base + GICR_WAKER, 0);
     if (!gic_wait_clear(base + GICR_WAKER, GICR_WAKER_CHILDREN_ASLEEP)) {
         return "a Redistributor does not wake";

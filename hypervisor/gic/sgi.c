@@ -7,16 +7,16 @@
 #include "vcpu/same_core.h"
 #include <arch/device_access.h>
 
-/* IHI 0069, ICC_SGI1R_EL1 and ICC_SGI0R_EL1. */
+/* Fields of ICC_SGI1R_EL1 and ICC_SGI0R_EL1 (IHI 0069). */
 #define SGI_TARGETS        UINT64_C(0xffff)
 #define SGI_SHIFT          24
 #define SGI_ALL_BUT_SELF   (UINT64_C(1) << 40)
 #define SGI_RANGE_SELECTOR (UINT64_C(0xf) << 44)
 #define SGI_AFFINITY       (UINT64_C(0xff00ff00ff0000)) /* Aff3, Aff2, Aff1 */
 
-/* Returns the fields of these registers with which an SGI goes to the core with this affinity only.
- * Each bit of the target list is one of 16 values of Aff0, which the range selector selects. */
-static uint64_t target(uint64_t affinity)
+/* Returns the fields with which an SGI goes only to the core with this affinity. Each bit of the
+ * target list stands for one of 16 values of Aff0, which the range selector selects. */
+static uint64_t target_fields(uint64_t affinity)
 {
     return (affinity & UINT64_C(0xff00ff0000)) << 16 | (affinity & 0xff00) << 8 |
            (affinity & 0xf0) << 40 | UINT64_C(1) << (affinity & 0xf);
@@ -31,7 +31,7 @@ struct sgi_targets sgi_targets(const struct partition *partition, uint32_t vcpu,
         return targets;
     }
     for (uint32_t other = 0; other < partition->described->vcpu_count; other++) {
-        uint64_t named = target(other); /* as the guest names it */
+        uint64_t named = target_fields(other); /* the fields with which the guest names this VCPU */
 
         if ((value & SGI_ALL_BUT_SELF) != 0
                 ? other != vcpu
@@ -47,12 +47,12 @@ struct sgi_targets sgi_targets(const struct partition *partition, uint32_t vcpu,
 
 void sgi_send_one(const struct partition *partition, uint32_t vcpu, uint32_t number)
 {
-    gic_registers_send_group1(target(partition_core(partition, vcpu)->affinity) | (uint64_t)number
-                                                                                      << SGI_SHIFT);
+    gic_registers_send_group1(target_fields(partition_core(partition, vcpu)->affinity) |
+                              (uint64_t)number << SGI_SHIFT);
 }
 
-/* Sends the SGI to each target by a write of its own, so that the target list and "all but self"
- * take the same path. */
+/* Each target gets a write of its own, so that a target list and "all but self" take the same
+ * path. */
 enum access_result sgi_send(const struct partition *partition, uint32_t vcpu, uint64_t value)
 {
     struct sgi_targets targets = sgi_targets(partition, vcpu, value);
@@ -65,7 +65,7 @@ enum access_result sgi_send(const struct partition *partition, uint32_t vcpu, ui
 
 void gic_call_core(const struct partition *partition, const struct description_core *core)
 {
-    uint64_t message = target(core->affinity) | (uint64_t)GIC_OWN_SGI << SGI_SHIFT;
+    uint64_t message = target_fields(core->affinity) | (uint64_t)GIC_OWN_SGI << SGI_SHIFT;
 
     device_publish();
     if (listed_shares_group1(partition)) {

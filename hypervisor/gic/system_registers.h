@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * This core's CPU interface, from EL2 (IHI 0069, chapter 12, "AArch64 System register
+ * Accesses of EL2 to this core's CPU interface (IHI 0069, chapter 12, "AArch64 System register
  * descriptions"). With HCR_EL2.FMO set and IMO clear, a guest accesses the physical registers of
- * Group 1, and virtual ones in place of those of Group 0 and of both groups (PMR, CTLR, RPR, DIR).
+ * Group 1. In place of the registers of Group 0 and of both groups (PMR, CTLR, RPR, DIR) it
+ * accesses virtual ones.
  */
 #ifndef HYPERVISOR_GIC_SYSTEM_REGISTERS_H
 #define HYPERVISOR_GIC_SYSTEM_REGISTERS_H
@@ -35,16 +36,18 @@
 #define ICH_ELRSR_EL2   "S3_4_C12_C11_5"
 #define ICH_VMCR_EL2    "S3_4_C12_C11_7"
 
-/* SRE; no bypass of IRQ and FIQ around the GIC; EL1 may access its own ICC_SRE_EL1. */
+/* SRE; DFB and DIB: no bypass of IRQ and FIQ around the GIC; Enable: EL1 may access its own
+ * ICC_SRE_EL1. */
 #define ICC_SRE_ALL         UINT64_C(0xf)
-#define ICC_SRE_OWN         UINT64_C(0x7)      /* the same for ICC_SRE_EL1 */
+#define ICC_SRE_OWN         UINT64_C(0x7)      /* ICC_SRE_EL1: SRE, DFB and DIB */
 #define ICC_CTLR_PRIORITIES (UINT64_C(7) << 8) /* PRIbits - 1 */
 
-/* ICH_VTR_EL2: number of list registers - 1; preemption bits - 1. */
+/* Fields of ICH_VTR_EL2: number of list registers - 1, and number of preemption bits - 1. Bits of
+ * ICH_VMCR_EL2. */
 #define ICH_VTR_LISTS      UINT64_C(0x1f)
 #define ICH_VTR_PREEMPTION (UINT64_C(7) << 26)
-#define ICH_VMCR_GROUP1    (UINT64_C(1) << 1) /* VENG1: the guest has enabled its interrupts */
-#define ICH_VMCR_SPLIT     (UINT64_C(1) << 9) /* VEOIM: the guest's EOImode */
+#define ICH_VMCR_GROUP1    (UINT64_C(1) << 1) /* VENG1: the guest has enabled Group 1 */
+#define ICH_VMCR_SPLIT     (UINT64_C(1) << 9) /* VEOIM: EOImode of the guest */
 
 #define GIC_REGISTER_READ(name)                                       \
     __extension__({                                                   \
@@ -55,7 +58,7 @@
 #define GIC_REGISTER_WRITE(name, value) \
     __asm__ volatile("msr " name ", %0" : : "r"((uint64_t)(value)) : "memory")
 
-/* Resets the registers that a guest may have written: nothing is active, and Group 1 is
+/* Resets the registers that a guest may have written: no priority is active, and Group 1 is
  * disabled. */
 static inline void gic_registers_reset(void)
 {
@@ -64,8 +67,8 @@ static inline void gic_registers_reset(void)
     GIC_REGISTER_WRITE(ICC_IGRPEN1_EL1, 0);
     GIC_REGISTER_WRITE(ICC_BPR1_EL1, 0);
     GIC_REGISTER_WRITE(ICC_AP1R0_EL1, 0);
-    /* IHI 0069, ICC_AP1R<n>_EL1: n = 1 exists with 6 bits of preemption or more, n = 2 and 3 with
-     * 7. */
+    /* ICC_AP1R1_EL1 exists with at least 6 bits of preemption, ICC_AP1R2_EL1 and ICC_AP1R3_EL1 with
+     * 7 (IHI 0069, ICC_AP1R<n>_EL1). */
     if (priorities >= UINT64_C(5) << 8) {
         GIC_REGISTER_WRITE(ICC_AP1R1_EL1, 0);
     }
@@ -77,8 +80,8 @@ static inline void gic_registers_reset(void)
     __asm__ volatile("isb" : : : "memory");
 }
 
-/* Hides the active priorities of Group 1 that block Group 0: those that ICC_AP1R0_EL1 has. Returns
- * its value. IHI 0069, ICC_AP1R<n>_EL1: only 0 and the value that was read last may be written. */
+/* Clears the active priorities of Group 1 that block Group 0: those in ICC_AP1R0_EL1. Returns the
+ * old value. Only 0 and the value that was read last may be written (IHI 0069, ICC_AP1R<n>_EL1). */
 static inline uint64_t gic_registers_hide_active(void)
 {
     uint64_t active = GIC_REGISTER_READ(ICC_AP1R0_EL1);
@@ -94,15 +97,16 @@ static inline void gic_registers_restore_active(uint64_t active)
     __asm__ volatile("isb" : : : "memory");
 }
 
-/* Resets the virtual CPU interface, which a guest may have written to: nothing is active. The list
- * registers are the caller's. */
+/* Resets the virtual CPU interface, which a guest may have written to: no priority is active. The
+ * caller resets the list registers. */
 static inline void gic_registers_reset_virtual(void)
 {
     uint64_t preemption = GIC_REGISTER_READ(ICH_VTR_EL2) & ICH_VTR_PREEMPTION;
 
     GIC_REGISTER_WRITE(ICH_AP0R0_EL2, 0);
     GIC_REGISTER_WRITE(ICH_AP1R0_EL2, 0);
-    /* IHI 0069, ICH_AP1R<n>_EL2: as ICC_AP1R<n>_EL1. */
+    /* These registers exist under the same conditions as ICC_AP1R<n>_EL1 (IHI 0069,
+     * ICH_AP1R<n>_EL2). */
     if (preemption >= UINT64_C(5) << 26) {
         GIC_REGISTER_WRITE(ICH_AP0R1_EL2, 0);
         GIC_REGISTER_WRITE(ICH_AP1R1_EL2, 0);
@@ -115,7 +119,8 @@ static inline void gic_registers_reset_virtual(void)
     }
 }
 
-/* To drop an interrupt's priority and to deactivate it are two writes from now on (EOImode 1). */
+/* Selects EOImode 1: dropping an interrupt's priority and deactivating it are separate writes from
+ * now on. */
 static inline void gic_registers_split_ends(void)
 {
     GIC_REGISTER_WRITE(ICC_CTLR_EL1, ICC_CTLR_EOI_MODE);
@@ -129,7 +134,8 @@ static inline void gic_registers_enable_group1(void)
     __asm__ volatile("isb" : : : "memory");
 }
 
-/* Enables Group 0 for the hypervisor. Not where it is the firmware's: the access may trap to it. */
+/* Enables Group 0 for the hypervisor. Not called where the firmware owns Group 0, because the
+ * access may trap to the firmware. */
 static inline void gic_registers_enable_group0(void)
 {
     GIC_REGISTER_WRITE(ICC_BPR0_EL1, 0);
@@ -137,8 +143,9 @@ static inline void gic_registers_enable_group0(void)
     __asm__ volatile("isb" : : : "memory");
 }
 
-/* Permits every priority, one write to end an interrupt (EOImode 0) and no virtual interrupts.
- * Returns false if the core keeps the memory-mapped interface of GICv2. */
+/* Sets up the CPU interface: every priority is signalled, one write ends an interrupt (EOImode 0),
+ * and there are no virtual interrupts. Returns false if the core keeps the memory-mapped interface
+ * of GICv2. */
 static inline bool gic_registers_start(void)
 {
     GIC_REGISTER_WRITE(ICC_SRE_EL2, ICC_SRE_ALL);
@@ -160,7 +167,7 @@ static inline uint32_t gic_registers_acknowledge_group0(void)
 {
     uint32_t number = (uint32_t)GIC_REGISTER_READ(ICC_IAR0_EL1) & 0xffffff;
 
-    /* The DSB has the same reason as in gic_cpu_acknowledge(). */
+    /* The DSB is necessary for the same reason as in gic_cpu_acknowledge(). */
     __asm__ volatile("dsb sy" : : : "memory");
     return number;
 }
@@ -192,9 +199,9 @@ static inline void gic_registers_drop_group1(uint32_t number)
     GIC_REGISTER_WRITE(ICC_EOIR1_EL1, number);
 }
 
-/* Returns true if ICC_PMR_EL1 keeps its lowest implemented bit. If not, it is a view of the upper
- * half of the priorities, which are those of this security state (IHI 0069, "Software accesses of
- * interrupt priority": SCR_EL3.FIQ is 1). Changes the mask. */
+/* Returns true if ICC_PMR_EL1 keeps its lowest implemented bit. If not, the register shows the
+ * upper half of the priorities, which is that of this security state (IHI 0069, "Software accesses
+ * of interrupt priority": SCR_EL3.FIQ is 1). Changes ICC_PMR_EL1. */
 static inline bool gic_registers_mask_has_lowest_priority(void)
 {
     uint64_t bits = ((GIC_REGISTER_READ(ICC_CTLR_EL1) & ICC_CTLR_PRIORITIES) >> 8) + 1;
@@ -203,40 +210,43 @@ static inline bool gic_registers_mask_has_lowest_priority(void)
     return GIC_REGISTER_READ(ICC_PMR_EL1) != 0;
 }
 
-/* Signals only interrupts that are more urgent than `priority`. */
+/* Sets ICC_PMR_EL1: only interrupts that are more urgent than `priority` are signalled. */
 static inline void gic_registers_mask(uint32_t priority)
 {
     GIC_REGISTER_WRITE(ICC_PMR_EL1, priority);
 }
 
-/* ICH_HCR_EL2. */
-#define LIST_CONTROL_ENABLE       (UINT64_C(1) << 0)
-#define LIST_CONTROL_UNDERFLOW    (UINT64_C(1) << 1)  /* UIE: none or one list register is used */
-#define LIST_CONTROL_ABSENT       (UINT64_C(1) << 2)  /* LRENPIE: an end without a list register */
-#define LIST_CONTROL_NONE_PENDING (UINT64_C(1) << 3)  /* NPIE: no list register is pending */
+/* Fields of ICH_HCR_EL2. */
+#define LIST_CONTROL_ENABLE (UINT64_C(1) << 0)
+/* UIE: interrupt if at most one list register is used. */
+#define LIST_CONTROL_UNDERFLOW (UINT64_C(1) << 1)
+/* LRENPIE: interrupt after an end without a list register. */
+#define LIST_CONTROL_ABSENT (UINT64_C(1) << 2)
+/* NPIE: interrupt if no list register is pending. */
+#define LIST_CONTROL_NONE_PENDING (UINT64_C(1) << 3)
 #define LIST_CONTROL_TRAP_DIR     (UINT64_C(1) << 14) /* TDIR: writes to ICC_DIR_EL1 trap */
-#define LIST_CONTROL_ENDS         27                  /* EOIcount: ends without a list register */
+#define LIST_CONTROL_ENDS         27 /* position of EOIcount: ends without a list register */
 
 static inline void gic_registers_control_lists(uint64_t value)
 {
     GIC_REGISTER_WRITE(ICH_HCR_EL2, value);
 }
 
-/* Returns how many interrupts the guest has ended that were in no list register, since
- * gic_registers_control_lists() wrote 0 there. */
+/* Returns the number of interrupts in no list register that the guest has ended since
+ * gic_registers_control_lists() wrote 0 to this field. */
 static inline uint32_t gic_registers_absent_ends(void)
 {
     return (uint32_t)(GIC_REGISTER_READ(ICH_HCR_EL2) >> LIST_CONTROL_ENDS) & 0x1f;
 }
 
-/* Returns true if the guest has EOImode 1. */
+/* Returns true if the guest uses EOImode 1. */
 static inline bool gic_registers_guest_splits_end(void)
 {
     return (GIC_REGISTER_READ(ICH_VMCR_EL2) & ICH_VMCR_SPLIT) != 0;
 }
 
-/* Returns one bit for each priority, or group of priorities, that is active for the guest: the most
- * urgent has the lowest bit. `word`: 32 of them. */
+/* Returns 32 bits of the guest's active priorities. Each bit stands for a group priority; the
+ * lowest bit is the most urgent one. `word`: which 32 bits, 0 to 3. */
 static inline uint32_t gic_registers_guest_active(unsigned word)
 {
     switch (word) {
@@ -251,8 +261,8 @@ static inline uint32_t gic_registers_guest_active(unsigned word)
     }
 }
 
-/* Returns the most urgent priority that is active for the guest, or 0x100 if none is (IHI 0069,
- * ICH_AP1R<n>_EL2). */
+/* Returns the guest's running priority, the most urgent active one, or 0x100 if no priority is
+ * active (IHI 0069, ICH_AP1R<n>_EL2). */
 static inline uint32_t gic_registers_guest_running_priority(void)
 {
     unsigned bits = (unsigned)((GIC_REGISTER_READ(ICH_VTR_EL2) & ICH_VTR_PREEMPTION) >> 26) + 1;
@@ -272,21 +282,22 @@ static inline unsigned gic_registers_list_count(void)
     return (unsigned)(GIC_REGISTER_READ(ICH_VTR_EL2) & ICH_VTR_LISTS) + 1;
 }
 
-/* gic_registers_free_lists() knows of earlier writes after this: ICH_ELRSR_EL2 follows them after a
- * context synchronization (Arm ARM, "Synchronization requirements for AArch64 System registers").
- */
+/* Makes gic_registers_free_lists() see earlier writes to list registers. ICH_ELRSR_EL2 follows them
+ * after a context synchronization event (Arm ARM, "Synchronization requirements for AArch64 System
+ * registers"). */
 static inline void gic_registers_settle_lists(void)
 {
     __asm__ volatile("isb" : : : "memory");
 }
 
-/* Returns one bit for each list register that is free. */
+/* Returns the free list registers: bit n is list register n. */
 static inline uint32_t gic_registers_free_lists(void)
 {
     return (uint32_t)GIC_REGISTER_READ(ICH_ELRSR_EL2) & 0xffff;
 }
 
-/* list_registers.S: write and read a list register. `index`: below gic_registers_list_count(). */
+/* list_registers.S: write and read list register `index`, which is below
+ * gic_registers_list_count(). */
 void gic_registers_list(unsigned index, uint64_t value);
 uint64_t gic_registers_listed(unsigned index);
 
