@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Base address registers (PCI 3.0, 6.2.5.1). The guest's values are kept in virtual_function.bar.
- * They are written to the hardware when decoding is enabled, and only if they lie in the
- * partition's windows.
+ * Base address registers (PCI 3.0, 6.2.5.1). virtual_function.bar keeps the values that the guest
+ * writes. They are written to the hardware when the guest enables decoding, and only if they lie in
+ * the partition's windows.
  */
 #include "pci/function.h"
 
-/* A BAR, extended to 64 bits. */
+/* A BAR whose address and mask are extended to 64 bits. */
 struct bar {
     uint64_t address, mask;
-    unsigned registers; /* 1 or 2 */
-    uint16_t decode;    /* the bit of the command that enables it; 0: there is no such BAR */
+    unsigned registers; /* number of registers of the BAR: 1 or 2 */
+    /* Bit of the command that enables decoding of the BAR; 0: there is no such BAR. */
+    uint16_t decode;
 };
 
 static uint32_t register_of(unsigned index)
@@ -23,8 +24,9 @@ static bool is_wide(uint32_t low, unsigned index)
     return (low & (PCI_BAR_TYPE | PCI_BAR_IO)) == PCI_BAR_TYPE_64 && index + 1 < FUNCTION_BARS;
 }
 
-/* Returns the writable bits of a BAR and its fixed bits. The BAR is 0 afterwards. */
-static uint32_t probe(const struct function *function, unsigned index)
+/* Finds the size of a BAR by writing ones. Returns its writable bits and its fixed bits. The
+ * register is 0 afterwards. */
+static uint32_t probe_bar(const struct function *function, unsigned index)
 {
     uint32_t value;
 
@@ -39,14 +41,14 @@ void pci_bars_find(const struct function *function)
     struct virtual_function *view = function->view;
 
     for (unsigned i = 0; i < FUNCTION_BARS; i++) {
-        uint32_t value = probe(function, i);
+        uint32_t value = probe_bar(function, i);
 
         view->bar[i] = value & ((value & PCI_BAR_IO) != 0 ? 0x3 : 0xf);
         view->bar_mask[i] = value & ~view->bar[i];
         if (is_wide(value, i)) {
             i++;
             view->bar[i] = 0;
-            view->bar_mask[i] = probe(function, i);
+            view->bar_mask[i] = probe_bar(function, i);
         }
     }
 }
@@ -131,17 +133,17 @@ uint64_t pci_bar_address(const struct function *function, unsigned index, uint64
     return 0;
 }
 
-/* Writes a BAR to the hardware. Returns false if its writable bits are not those found at boot: the
- * function may be in a reset, in which writes are lost, or a reset may have changed the sizes of
- * BARs (PCI Express Base 4.0, 6.6.2 and 7.8.6). Returns false too if the BAR does not read as it
- * was written, first 0 and then the address: a faulty device with an address bit fixed at 1 would
- * answer outside the window. */
-static bool store(const struct function *function, unsigned index)
+/* Writes a register of a BAR to the hardware. Returns false if its writable bits are not those
+ * found at boot: the function may be in a reset, in which writes are lost, or a reset may have
+ * changed the sizes of BARs (PCI Express Base 4.0, 6.6.2 and 7.8.6). Returns false, too, if the
+ * register does not read as it was written, first 0 and then the address: a faulty device with an
+ * address bit fixed at 1 would respond outside the window. */
+static bool write_bar(const struct function *function, unsigned index)
 {
     const struct virtual_function *view = function->view;
     uint32_t fixed = view->bar[index] & ~view->bar_mask[index];
 
-    if (probe(function, index) != (view->bar_mask[index] | fixed) ||
+    if (probe_bar(function, index) != (view->bar_mask[index] | fixed) ||
         pci_read(function, register_of(index), PCI_DWORD) != fixed) {
         return false;
     }
@@ -149,9 +151,10 @@ static bool store(const struct function *function, unsigned index)
     return pci_read(function, register_of(index), PCI_DWORD) == view->bar[index];
 }
 
-/* Returns the bits of `wanted` for which the function has BARs, all inside the windows and written
- * to the hardware. */
-static uint16_t place(const struct function *function, uint16_t wanted)
+/* Writes the BARs to the hardware whose decoding is wanted. `wanted`: bits of the command. Returns
+ * those of the bits for which the function has BARs, all inside the windows and written to the
+ * hardware. */
+static uint16_t write_bars(const struct function *function, uint16_t wanted)
 {
     uint16_t used = 0, outside = 0;
     struct bar bar;
@@ -162,8 +165,8 @@ static uint16_t place(const struct function *function, uint16_t wanted)
             continue;
         }
         used |= bar.decode;
-        if (!is_inside(function, &bar) || !store(function, i) ||
-            (bar.registers == 2 && !store(function, i + 1))) {
+        if (!is_inside(function, &bar) || !write_bar(function, i) ||
+            (bar.registers == 2 && !write_bar(function, i + 1))) {
             outside |= bar.decode;
         }
     }
@@ -176,7 +179,7 @@ void pci_bars_apply(const struct function *function)
 
     command &= (uint16_t)~PCI_COMMAND_DECODE;
     pci_write(function, PCI_COMMAND, 2, command);
-    pci_write(function, PCI_COMMAND, 2, command | place(function, decode));
+    pci_write(function, PCI_COMMAND, 2, command | write_bars(function, decode));
 }
 
 void pci_bars_clear(const struct function *function)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The list of capabilities (PCI 3.0, 6.7). It is read once, at boot. The guest sees a copy, which
- * omits hidden capabilities and always ends.
+ * omits hidden capabilities and is never a loop.
  */
 #include "pci/function.h"
 
@@ -9,8 +9,8 @@
 #define CAPABILITIES_END        0x100u
 #define CAPABILITY_NEXT(header) ((header) >> 8 & 0xfcu)
 
-/* Returns true for MSI and MSI-X: their interrupts are writes to memory, and guests have no ITS
- * that takes them. */
+/* Returns true for MSI and MSI-X. Their interrupts are writes to memory, which need an ITS, and
+ * guests have none. */
 static bool is_hidden(uint8_t id)
 {
     return id == PCI_CAPABILITY_MSI || id == PCI_CAPABILITY_MSIX;
@@ -24,7 +24,7 @@ static uint32_t bytes_used(uint8_t id)
         return PCI_POWER_CONTROL + PCI_DWORD;
     case PCI_CAPABILITY_EXPRESS:
         return PCI_EXPRESS_CONTROL + PCI_DWORD;
-    case PCI_CAPABILITY_VENDOR: /* up to the offset in VIRTIO 1.3's struct virtio_pci_cap, 4.1.4 */
+    case PCI_CAPABILITY_VENDOR: /* up to `offset` of struct virtio_pci_cap (VIRTIO 1.3, 4.1.4) */
         return 12;
     default:
         return PCI_DWORD;
@@ -53,7 +53,8 @@ void pci_capabilities_find(const struct function *function)
             unsigned last = view->capability_count++;
 
             view->capabilities[last].offset = (uint8_t)at;
-            /* Registers of a faulty device's capability would lie in the extended capabilities. */
+            /* A faulty device may have a capability so close to the end that its registers would
+             * lie in the extended capabilities. */
             view->capabilities[last].id =
                 at + bytes_used(id) <= CAPABILITIES_END ? id : PCI_CAPABILITY_NULL;
         }

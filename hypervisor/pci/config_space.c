@@ -6,16 +6,16 @@
 #include <stddef.h>
 
 #define BAR_BYTES   (PCI_DWORD * FUNCTION_BARS)
-#define STATUS_RW1C 0xf900u /* bits that writing 1 clears (PCI 3.0, 6.2.3) */
-#define HEADER      0xffu   /* no capability has this id */
+#define STATUS_RW1C 0xf900u /* bits that a write of 1 clears (PCI 3.0, 6.2.3) */
+#define HEADER      0xffu   /* marks a register of the header: no capability has this ID */
 
 /*
  * The registers, of one dword each, whose writes go to the hardware. `writable`: bits that a guest
- * may change. `rw1c`: bits that writing 1 clears. The table omits fields that affect traffic with
- * other functions (payload size, tags, links, error messages), fields that enable decoding
+ * may change. `rw1c`: bits that a write of 1 clears. The table omits fields that affect traffic
+ * with other functions (payload size, tags, links, error messages), fields that enable decoding
  * (expansion ROM, virtual functions, sizes of BARs), vendor-specific registers, and all extended
  * capabilities. The virtio PCI configuration access capability (VIRTIO 1.3, 4.1.4.9) reaches
- * nothing that BARs don't. It is omitted, too, because drivers do not use it and QEMU 10.0
+ * nothing that BARs do not reach. It is omitted, too, because drivers do not use it and QEMU 10.0
  * terminates at the first access through it.
  */
 static const struct rule {
@@ -25,7 +25,7 @@ static const struct rule {
     {HEADER, PCI_CACHE_LINE, 0x0000ffff, 0},
     {HEADER, PCI_INTERRUPT, 0x000000ff, 0},
     {PCI_CAPABILITY_POWER, PCI_POWER_CONTROL, PCI_POWER_STATE, 0x8000},
-    /* Relaxed ordering, no snoop, read request size; detected errors. */
+    /* Writable: relaxed ordering, no snoop, read request size. Cleared by 1: detected errors. */
     {PCI_CAPABILITY_EXPRESS, PCI_EXPRESS_CONTROL, 0x00007810, 0x000f0000},
 };
 
@@ -34,18 +34,18 @@ struct change {
     uint32_t at, mask, value;
 };
 
-static uint32_t ones(unsigned bytes)
+static uint32_t byte_mask(unsigned bytes)
 {
     return UINT32_MAX >> (32 - 8 * bytes);
 }
 
-static uint32_t mix(uint32_t old, uint32_t wanted, uint32_t mask)
+static uint32_t replace_bits(uint32_t old, uint32_t wanted, uint32_t mask)
 {
     return (old & ~mask) | (wanted & mask);
 }
 
-/* Returns the bits of a dword that the guest reads instead of the hardware's, and sets *mask to the
- * bits that it replaces. */
+/* Returns the bits of a dword that the guest reads instead of the hardware's bits, and sets *mask
+ * to the bits that are replaced. */
 static uint32_t virtual_bits(const struct virtual_function *view, uint32_t at, uint32_t *mask)
 {
     int position = pci_capability_at(view, at);
@@ -79,7 +79,7 @@ static void read(const struct function *function, struct access *access)
     uint32_t bits = virtual_bits(function->view, at, &mask);
     uint32_t value = pci_read(function, offset, access->bytes) << shift;
 
-    access->value = mix(value, bits, mask) >> shift & ones(access->bytes);
+    access->value = replace_bits(value, bits, mask) >> shift & byte_mask(access->bytes);
 }
 
 static const struct rule *find_rule(const struct virtual_function *view, uint32_t at)
@@ -95,9 +95,9 @@ static const struct rule *find_rule(const struct virtual_function *view, uint32_
     return NULL;
 }
 
-/* Returns the bits of the register that the guest may write: a function-level reset only if the
- * function has one. */
-static uint32_t writable(const struct function *function, const struct rule *rule)
+/* Returns the bits of the register that the guest may write. They include Initiate Function Level
+ * Reset only if the function has such a reset. */
+static uint32_t writable_bits(const struct function *function, const struct rule *rule)
 {
     uint32_t mask = rule->writable | rule->rw1c;
 
@@ -109,7 +109,7 @@ static uint32_t writable(const struct function *function, const struct rule *rul
 
 /* Returns true if the write resets the function, which clears its command and BARs (PCI Express
  * Base 4.0, 5.3.1.4 and 6.6.2). */
-static bool resets(const struct rule *rule, uint32_t before, uint32_t after)
+static bool is_reset(const struct rule *rule, uint32_t before, uint32_t after)
 {
     if (rule->capability == PCI_CAPABILITY_POWER) {
         return (before & PCI_POWER_STATE) == PCI_POWER_STATE && (after & PCI_POWER_STATE) == 0 &&
@@ -122,22 +122,23 @@ static enum access_result write_by_rule(const struct function *function,
                                         const struct access *access, const struct change *change)
 {
     const struct rule *rule = find_rule(function->view, change->at);
-    uint32_t mask = rule != NULL ? change->mask & writable(function, rule) : 0, before, after;
+    uint32_t mask = rule != NULL ? change->mask & writable_bits(function, rule) : 0, before, after;
 
     if (mask == 0) {
         return ACCESS_REFUSED;
     }
-    if (mask == change->mask) { /* unchanged, because its effect may depend on its size */
+    /* Written with the guest's size, because the effect may depend on it. */
+    if (mask == change->mask) {
         pci_write(function, access->offset % PCI_CONFIG_BYTES, access->bytes,
                   (uint32_t)access->value);
         return ACCESS_DONE;
     }
     before = pci_read(function, change->at, PCI_DWORD);
-    if (before == UINT32_MAX) { /* the function does not answer */
+    if (before == UINT32_MAX) { /* the function does not respond */
         return ACCESS_REFUSED;
     }
-    after = mix(before & ~rule->rw1c, change->value, mask);
-    if (resets(rule, before, after)) {
+    after = replace_bits(before & ~rule->rw1c, change->value, mask);
+    if (is_reset(rule, before, after)) {
         pci_write(function, PCI_COMMAND, 2, 0);
         pci_bars_clear(function);
     }
@@ -154,10 +155,10 @@ static void write_command(const struct function *function, const struct change *
     if (function->partition->described->dma != DESCRIPTION_DMA_NONE) {
         mask |= PCI_COMMAND_MASTER;
     }
-    view->command = (uint16_t)mix(before, change->value, change->mask & mask);
+    view->command = (uint16_t)replace_bits(before, change->value, change->mask & mask);
     if (((before ^ view->command) & PCI_COMMAND_DECODE) != 0) {
         pci_bars_apply(function);
-    } else if (before != view->command) { /* decoding goes on without a gap */
+    } else if (before != view->command) { /* decoding stays enabled meanwhile */
         uint32_t decode = pci_read(function, PCI_COMMAND, 2);
 
         decode = decode == UINT16_MAX ? 0 : decode & PCI_COMMAND_DECODE;
@@ -173,7 +174,7 @@ static enum access_result write(const struct function *function, const struct ac
     uint32_t offset = access->offset % PCI_CONFIG_BYTES;
     unsigned shift = 8 * (offset % PCI_DWORD);
     struct change change = {.at = offset - offset % PCI_DWORD,
-                            .mask = ones(access->bytes) << shift,
+                            .mask = byte_mask(access->bytes) << shift,
                             .value = (uint32_t)access->value << shift};
     struct virtual_function *view = function->view;
 
@@ -185,7 +186,7 @@ static enum access_result write(const struct function *function, const struct ac
     if (change.at >= PCI_BAR && change.at < PCI_BAR + BAR_BYTES) {
         unsigned i = (change.at - PCI_BAR) / PCI_DWORD;
 
-        view->bar[i] = mix(view->bar[i], change.value, change.mask & view->bar_mask[i]);
+        view->bar[i] = replace_bits(view->bar[i], change.value, change.mask & view->bar_mask[i]);
         if ((view->command & PCI_COMMAND_DECODE) != 0) {
             pci_bars_apply(function);
         }
@@ -194,7 +195,7 @@ static enum access_result write(const struct function *function, const struct ac
     return write_by_rule(function, access, &change);
 }
 
-/* Writes for one core at a time: two cores that write at once could make a combination of BARs and
+/* Lets one core write at a time. Two cores that write at once could make a combination of BARs and
  * command that neither core wrote. */
 static enum access_result write_locked(struct partition *partition, const struct function *function,
                                        const struct access *access)

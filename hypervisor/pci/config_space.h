@@ -2,8 +2,8 @@
 /*
  * PCI configuration space as a partition sees it: its own endpoints, with BARs confined to its
  * windows. All other functions read as absent. A table in config_space.c lists the registers that
- * the partition may write. Interrupts are INTx only: MSI and MSI-X are not in the list of
- * capabilities.
+ * the partition may write. Interrupts are INTx only: the list of capabilities has neither MSI nor
+ * MSI-X.
  *
  * No partition owns a bridge, because a bridge's windows and bus mastering reach all devices behind
  * it.
@@ -17,36 +17,37 @@
 #define PCI_NO_FUNCTION 0xffffffffu
 
 /*
- * Reads the properties of the partition's functions, and disables decoding and bus mastering.
- * Returns a function that has no way to be reset (bus << 8 | device << 3 | function), or
- * PCI_NO_FUNCTION. Called at boot, before the partition's cores run; partition->functions need not
- * be initialised.
+ * Reads the properties of the partition's functions, and disables their decoding and bus mastering.
+ * Returns the address of a function that can't be reset (bus << 8 | device << 3 | function), or
+ * PCI_NO_FUNCTION. Boot, before the partition's cores run. partition->functions need not be
+ * initialised.
  */
 uint32_t pci_boot(struct partition *partition);
 
 /*
  * Disables bus mastering of every function of bus 0, so that functions that no partition owns reach
  * no memory. Bridges among them then forward no DMA of the buses behind them (PCI Express Base 4.0,
- * 7.5.1.1.3). Host bridges keep their setting, because DMA of all functions may depend on it.
- * Called at boot, if the description has an ECAM.
+ * 7.5.1.1.3). Host bridges keep their setting, because DMA of all functions may depend on it. Boot,
+ * if the description has an ECAM.
  */
 void pci_disable_mastering(const struct description *system);
 
 /*
- * Handles an access to ECAM. `offset` is bus << 20 | device << 15 | function << 12 | register. A
- * function that the partition does not have reads as ones and ignores writes: ACCESS_REFUSED. Any
- * core of the partition; a write waits for the writes of its other cores.
+ * Handles a guest's access to ECAM. access->offset: bus << 20 | device << 15 | function << 12 |
+ * register. A function that the partition does not have reads as ones and ignores writes; the
+ * result is ACCESS_REFUSED. Any core of the partition; a write waits for the writes of its other
+ * cores.
  */
 enum access_result pci_access(struct partition *partition, struct access *access);
 
 /*
- * Takes the next step of resetting the functions that the guest has written to since boot or the
- * last reset: decoding and bus mastering are disabled, and the guest's view is as after boot.
- * Returns true once all is done; `progress->has_failed` is then set if a function did not complete
- * its reset, unless the partition restarts without resets. Otherwise sets `*microseconds` to the
- * time that has to pass before the next step. Function-level resets take 100 ms together, a reset
- * by power state 20 ms, and a virtio device up to a second. `progress`: all zero before the first
- * step. None of the partition's VCPUs executes.
+ * Carries out the next step of resetting those functions that the guest has written to since boot
+ * or since the last reset. A reset disables decoding and bus mastering, and the guest's view is as
+ * after boot. Returns true when all functions are done. Then `progress->has_failed` is set if a
+ * function did not complete its reset, unless the partition restarts without resets. Otherwise
+ * returns false and sets *microseconds to the time that has to pass before the next step.
+ * Function-level resets take 100 ms together, a reset by power state 20 ms, and a virtio device up
+ * to a second. `progress`: all zero before the first step. None of the partition's VCPUs executes.
  */
 bool pci_reset_continue(struct partition *partition, struct reset_progress *progress,
                         uint32_t *microseconds);

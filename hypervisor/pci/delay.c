@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "pci/function.h"
 
-/* Returns the physical counter. The ISB keeps it from being read early (Arm ARM, "The physical
- * counter"). */
+/* Returns the physical counter. The ISB keeps the counter from being read early (Arm ARM, "The
+ * physical counter"). */
 static uint64_t counter(void)
 {
     uint64_t ticks;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Bus mastering that firmware left enabled. */
+/* Disables bus mastering that firmware has left enabled. */
 #include "pci/config_space.h"
 #include "pci/function.h"
 #include <stddef.h>
 
-#define FUNCTIONS         256u /* on one bus */
+#define FUNCTIONS         256u /* functions on one bus */
 #define CLASS_HOST_BRIDGE 0x0600u
 
 void pci_disable_mastering(const struct description *system)

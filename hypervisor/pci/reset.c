@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Initialises functions at boot, and resets them when the partition starts or stops. */
+/* Initialisation of functions at boot, and their resets when the partition starts or stops. */
 #include "pci/config_space.h"
 #include "pci/function.h"
 #include <arch/device_access.h>
 
 #define NO_VENDOR 0xffffu
-/* PCI Power Management 1.2, 5.6.1; PCI Express Base 4.0, 6.6.2. */
+/* Times that a function needs (PCI Power Management 1.2, 5.6.1; PCI Express Base 4.0, 6.6.2). */
 #define POWER_MICROSECONDS   10000u
 #define EXPRESS_MICROSECONDS 100000u
-/* A virtio device that has not completed its reset after a second does not answer. */
+/* A virtio device that has not completed its reset after a second counts as not responding. */
 #define VIRTIO_MICROSECONDS 1000u
 #define VIRTIO_POLLS_MAX    1000u
 
 /* Disables decoding and bus mastering. The expansion ROM has an enable bit of its own (PCI 3.0,
- * 6.2.5.2). Returns true if the function was in a low-power state, which it now leaves. */
-static bool disable(const struct function *function)
+ * 6.2.5.2). Returns true if the function was in a low-power state, which it leaves now. */
+static bool disable_function(const struct function *function)
 {
     uint32_t power = pci_capability_find(function->view, PCI_CAPABILITY_POWER);
 
     pci_write(function, PCI_COMMAND, 2, 0);
     pci_write(function, PCI_ROM, PCI_DWORD, 0);
     /* The completion of a read does not pass the function's posted writes (PCI Express Base 4.0,
-     * 2.4.1): once it is here, no DMA write is on its way. */
+     * 2.4.1). So no DMA write is in flight once the read has completed. */
     (void)pci_read(function, PCI_COMMAND, 2);
     if (power == 0 || (pci_read(function, power + PCI_POWER_CONTROL, 1) & PCI_POWER_STATE) == 0) {
         return false;
@@ -30,9 +30,9 @@ static bool disable(const struct function *function)
     return true;
 }
 
-/* Returns true for an endpoint whose addresses are all in BARs. A bridge forwards the traffic of
- * other functions. Enhanced allocation has addresses that cannot be moved (PCI Express Base 4.0,
- * 7.8.5). */
+/* Returns true for an endpoint whose addresses are all in BARs. A bridge is not usable, because it
+ * forwards the traffic of other functions. Enhanced allocation is not usable, because its addresses
+ * cannot be moved (PCI Express Base 4.0, 7.8.5). */
 static bool is_usable(const struct function *function)
 {
     uint64_t offset = function->registers - function->partition->system->board.ecam;
@@ -48,9 +48,9 @@ static bool is_usable(const struct function *function)
     return pci_capability_find(function->view, PCI_CAPABILITY_ENHANCED) == 0;
 }
 
-/* Returns the preferred way to reset the function. A function-level reset needs no access to the
- * device's own registers. D3hot comes last, because it leaves the registers' content less defined
- * than a reset of the device. */
+/* Returns the preferred way to reset the function. A function-level reset is the first choice,
+ * because it needs no access to the device's own registers. D3hot is the last, because it leaves
+ * the registers' content less defined than a reset of the device. */
 static enum function_reset find_reset(const struct function *function)
 {
     uint32_t power = pci_capability_find(function->view, PCI_CAPABILITY_POWER);
@@ -77,7 +77,7 @@ uint32_t pci_boot(struct partition *partition)
 
         *function.view = (struct virtual_function){0};
         if (is_usable(&function)) {
-            if (disable(&function)) {
+            if (disable_function(&function)) {
                 pci_delay(POWER_MICROSECONDS);
             }
             pci_bars_find(&function);
@@ -92,17 +92,17 @@ uint32_t pci_boot(struct partition *partition)
     return unresettable;
 }
 
-/* The phases of the reset of a function; the last one is of all functions together. */
+/* The phases of a function's reset. The last one is for all functions together. */
 enum phase {
-    PHASE_BEGIN,  /* it is to be disabled */
-    PHASE_AWAKE,  /* it is in D0 */
-    PHASE_VIRTIO, /* device_status reads as 0 once the device has completed its reset */
-    PHASE_D3,     /* it is in D3hot */
-    PHASE_D0,     /* it is in D0 again, and reset */
-    PHASE_EXPRESS /* function-level resets take their time */
+    PHASE_BEGIN,  /* the function has to be disabled */
+    PHASE_AWAKE,  /* the function is in D0 */
+    PHASE_VIRTIO, /* the virtio device resets itself; device_status reads as 0 when it is done */
+    PHASE_D3,     /* the function is in D3hot */
+    PHASE_D0,     /* the function is in D0 again, and reset */
+    PHASE_EXPRESS /* time passes for all function-level resets */
 };
 
-/* The reset of a function has ended; the next one follows. A function that did not complete its
+/* Ends the reset of a function, and goes on to the next one. A function that did not complete its
  * reset is reset again before the next start. */
 static void end_function(const struct function *function, struct reset_progress *progress,
                          bool done)
@@ -146,7 +146,9 @@ static uint32_t start_reset(const struct function *function, struct reset_progre
     return 0;
 }
 
-/* VIRTIO 1.3, 4.1.4.3.2: after writing 0 the driver waits until device_status reads as 0. */
+/* Checks whether the virtio device has completed its reset: after writing 0, the driver waits until
+ * device_status reads as 0 (VIRTIO 1.3, 4.1.4.3.2). Returns the microseconds until the next
+ * step. */
 static uint32_t poll_virtio(const struct function *function, struct reset_progress *progress)
 {
     bool done = progress->status != 0 && device_read8((uintptr_t)progress->status) == 0;
@@ -160,9 +162,9 @@ static uint32_t poll_virtio(const struct function *function, struct reset_progre
     return 0;
 }
 
-/* Takes the next step of the reset of a function. Returns the microseconds until the one after
+/* Carries out the next step of a function's reset. Returns the microseconds until the step after
  * it. */
-static uint32_t reset_step(const struct function *function, struct reset_progress *progress)
+static uint32_t run_reset_step(const struct function *function, struct reset_progress *progress)
 {
     switch ((enum phase)progress->phase) {
     case PHASE_BEGIN:
@@ -171,7 +173,7 @@ static uint32_t reset_step(const struct function *function, struct reset_progres
             return 0;
         }
         progress->phase = PHASE_AWAKE;
-        return disable(function) ? POWER_MICROSECONDS : 0;
+        return disable_function(function) ? POWER_MICROSECONDS : 0;
     case PHASE_AWAKE:
         return start_reset(function, progress);
     case PHASE_VIRTIO:
@@ -195,7 +197,7 @@ bool pci_reset_continue(struct partition *partition, struct reset_progress *prog
     if (progress->function < partition->described->function_count) {
         struct function function = pci_function(partition, progress->function);
 
-        *microseconds = reset_step(&function, progress);
+        *microseconds = run_reset_step(&function, progress);
         return false;
     }
     if (progress->has_express && progress->phase != PHASE_EXPRESS) {

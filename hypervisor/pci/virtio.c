@@ -4,16 +4,17 @@
 #include <arch/device_access.h>
 
 #define VENDOR_VIRTIO 0x1af4u
-/* struct virtio_pci_cap (4.1.4), in a vendor-specific capability. */
+/* Offsets in struct virtio_pci_cap (4.1.4), which is a vendor-specific capability, and a value of
+ * cfg_type. */
 #define CAPABILITY_TYPE   3u
 #define CAPABILITY_BAR    4u
 #define CAPABILITY_OFFSET 8u
 #define TYPE_COMMON       1u
-/* struct virtio_pci_common_cfg (4.1.4.3). */
+/* Offset in struct virtio_pci_common_cfg (4.1.4.3). */
 #define DEVICE_STATUS 20u
 
 /* Returns the offset of the capability that locates the common configuration, or 0 if there is
- * none. The device offers the preferred one first (4.1.4.1). */
+ * none. The first one is used, because a device offers the preferred one first (4.1.4.1). */
 static uint32_t find_common(const struct function *function)
 {
     const struct virtual_function *view = function->view;
@@ -37,8 +38,8 @@ bool pci_virtio_can_reset(const struct function *function)
     return find_common(function) != 0;
 }
 
-/* Returns the address of device_status once the BARs have addresses, or 0 if it is in no memory
- * BAR. */
+/* Returns the address of device_status, or 0 if it is in no memory BAR. The BARs must have
+ * addresses. */
 static uint64_t find_status(const struct function *function)
 {
     uint32_t at = find_common(function);
