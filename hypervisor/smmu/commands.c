@@ -5,11 +5,12 @@
 #include <arch/device_access.h>
 #include <stddef.h>
 
-/* During boot: polls of a register before the SMMU is given up; each takes tens of nanoseconds at
- * least. */
+/* Polls of a register during boot, after which the SMMU counts as not responding. Each poll takes
+ * tens of nanoseconds at least. */
 #define POLLS_MAX 10000000u
 
-/* An index has a bit more than the queue's entries: the wrap bit (3.5.1). */
+/* Mask of an index, which has one bit more than the number of entries needs: the wrap bit
+ * (3.5.1). */
 #define INDEX_MASK (2 * COMMANDS - 1)
 
 bool smmu_wait(uintptr_t address, uint32_t mask, uint32_t value)
@@ -28,7 +29,8 @@ bool smmu_submit(uintptr_t registers, uint64_t queue, const struct smmu_command 
     volatile uint64_t *words = (volatile uint64_t *)(uintptr_t)queue;
     uint32_t next = device_read32(registers + SMMU_CMDQ_PROD) & INDEX_MASK;
 
-    /* The queue is empty unless the SMMU stopped at an error (4.2): then CONS stays behind. */
+    /* CONS equals PROD, because the queue is empty, unless the SMMU has stopped at an error
+     * (4.2). */
     if (device_read32(registers + SMMU_CMDQ_CONS) != next) {
         return false;
     }

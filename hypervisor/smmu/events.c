@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The SMMU's event queue, from which monitors learn which function's DMA was refused. */
+/* The SMMU's event queue. Monitors read from it which function's DMA was refused. */
 #include "gic/setup.h"
 #include "hypervisor/ticket_lock.h"
 #include "smmu/registers.h"
 #include "smmu/smmu.h"
 #include <arch/device_access.h>
 
-static struct ticket_lock lock __attribute__((section(".bss.monitor_shared")));
+static struct ticket_lock queue_lock __attribute__((section(".bss.monitor_shared")));
 
-static uint32_t owner_of(const struct description *system, uint32_t stream)
+/* Returns the index of the partition that owns the function with this stream, or
+ * DESCRIPTION_NO_PARTITION. */
+static uint32_t partition_of_stream(const struct description *system, uint32_t stream)
 {
     for (uint32_t i = 0; i < system->partition_count; i++) {
         const struct description_partition *partition = &system->partitions[i];
@@ -22,13 +24,13 @@ static uint32_t owner_of(const struct description *system, uint32_t stream)
     return DESCRIPTION_NO_PARTITION;
 }
 
-/* Compares index and wrap bit (3.5.1). */
+/* Returns true if both indices are equal, wrap bits included (3.5.1). */
 static bool is_empty(uint32_t written, uint32_t next)
 {
     return (written ^ next) % (2 * EVENTS) == 0;
 }
 
-/* Returns false if the queue is empty. Locked. */
+/* Removes the oldest event. Returns false if the queue is empty. The caller holds the lock. */
 static bool remove_oldest(const struct partition *partition, struct smmu_event *event)
 {
     uintptr_t registers = (uintptr_t)partition->system->board.smmu;
@@ -39,16 +41,16 @@ static bool remove_oldest(const struct partition *partition, struct smmu_event *
     if (is_empty(written, next)) {
         return false;
     }
-    device_observe_memory(); /* the record is valid once PROD is past it */
+    device_observe_memory(); /* the record is read after PROD, which says that it is valid */
     record += (size_t)(next % EVENTS) * EVENT_WORDS;
     *event = (struct smmu_event){.stream = EVENT_STREAM(record[0]),
                                  .type = EVENT_TYPE(record[0]),
                                  .address = record[2],
                                  .read = (record[1] & EVENT_READ) != 0};
-    device_observe_memory(); /* the record is read before its entry is freed */
+    device_observe_memory(); /* the record is read before CONS frees its entry */
     next = (next + 1) % (2 * EVENTS) | (written & QUEUE_OVERFLOW);
     device_write32(registers + SMMU_EVENTQ_CONS, next);
-    /* The SMMU interrupts only when the queue becomes non-empty (3.18). */
+    /* The SMMU signals its interrupt only when the queue becomes non-empty (3.18). */
     if (!is_empty(device_read32(registers + SMMU_EVENTQ_PROD), next)) {
         gic_make_pending(partition->system, partition->system->board.smmu_interrupt);
     }
@@ -62,11 +64,11 @@ bool smmu_event(const struct partition *partition, struct smmu_event *event)
     if (partition->events == 0) {
         return false;
     }
-    ticket_lock_take(&lock, TICKET_LOCK_FOR_EVER);
+    ticket_lock_take(&queue_lock, TICKET_LOCK_FOR_EVER);
     has_event = remove_oldest(partition, event);
-    ticket_lock_give(&lock);
+    ticket_lock_give(&queue_lock);
     if (has_event) {
-        event->partition = owner_of(partition->system, event->stream);
+        event->partition = partition_of_stream(partition->system, event->stream);
     }
     return has_event;
 }

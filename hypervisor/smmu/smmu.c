@@ -32,16 +32,16 @@ static bool wait_for(const struct smmu *smmu, uint32_t at, uint32_t mask, uint32
     return smmu_wait(smmu->registers + at, mask, value);
 }
 
-/* The SMMU acknowledges each change of CR0 (6.3.9). CR0_CHECK_ATS is not compared, because it stays
- * 0 in an SMMU without ATS. */
-static bool enable(const struct smmu *smmu, uint32_t parts)
+/* Enables the parts of the SMMU, and disables all others. The SMMU acknowledges each change of CR0
+ * (6.3.9). CR0_CHECK_ATS is not compared, because it stays 0 in an SMMU without ATS. */
+static bool enable_only(const struct smmu *smmu, uint32_t parts)
 {
     write(smmu, SMMU_CR0, parts != 0 ? parts | CR0_CHECK_ATS : 0);
     return wait_for(smmu, SMMU_CR0ACK, CR0_SMMU | CR0_EVENTS | CR0_COMMANDS, parts);
 }
 
-/* Returns the reason why the SMMU cannot be used, or NULL. Stalled DMA would wait for software to
- * resume it (3.12.2). */
+/* Returns NULL if the SMMU can be used, otherwise the reason why not. An SMMU that must stall
+ * faults is refused, because stalled DMA waits for software to resume it (3.12.2). */
 static const char *check_support(const struct smmu *smmu)
 {
     uint32_t idr0 = read(smmu, SMMU_IDR0), idr1 = read(smmu, SMMU_IDR1);
@@ -59,9 +59,8 @@ static const char *check_support(const struct smmu *smmu)
     return NULL;
 }
 
-/* Returns the number of bits of the largest stream with an entry. Streams beyond the table are
- * aborted.
- */
+/* Returns the number of bits of the largest stream ID with an entry. DMA of streams beyond the
+ * table is aborted. */
 static uint32_t stream_bits(const struct description *system)
 {
     uint32_t streams = 0, bits = 0;
@@ -77,8 +76,9 @@ static uint32_t stream_bits(const struct description *system)
     return bits;
 }
 
-/* Returns zeroed pages that are aligned to their size (6.3.24), or NULL if the pool is empty. */
-static uint64_t *take_aligned(struct page_pool *pool, uint64_t bytes)
+/* Allocates zeroed pages that are aligned to `bytes` (6.3.24). Returns NULL if the pool has too
+ * few. */
+static uint64_t *allocate_aligned(struct page_pool *pool, uint64_t bytes)
 {
     uint64_t gap = -pool->next & (bytes - 1);
 
@@ -88,10 +88,11 @@ static uint64_t *take_aligned(struct page_pool *pool, uint64_t bytes)
     return (uint64_t *)(uintptr_t)page_pool_take(pool, (bytes + PAGE_BYTES - 1) / PAGE_BYTES);
 }
 
-/* Aborts every stream. The first word of an entry is changed when its partition starts (streams.c).
- * Words 1 to 3 are for stage 2: the walk is the processor's (hypervisor/registers.h), and a fault
- * is recorded and aborts the access. An entry that bypasses translation uses only the shareability
- * in these words (IHI 0070, 5.2). */
+/* Fills in the stream table, so that DMA of every stream is aborted. streams.c changes the first
+ * doubleword of an entry when its partition starts. Doublewords 1 to 3 are for stage 2. The SMMU
+ * walks the tables as the processors do (hypervisor/registers.h). A fault is recorded, and the
+ * access aborted. An entry that bypasses translation uses only the shareability in these
+ * doublewords (IHI 0070, 5.2). */
 static void fill_table(const struct smmu *smmu, uint64_t *table, uint32_t bits,
                        const uint64_t stage2_roots[])
 {
@@ -123,20 +124,20 @@ static const char *set_table(const struct smmu *smmu, const uint64_t stage2_root
     if (bits > IDR1_STREAM_BITS(read(smmu, SMMU_IDR1))) {
         return "a PCI function has a stream beyond the SMMU's limit";
     }
-    table = take_aligned(smmu->pool, STE_WORDS * sizeof(*table) << bits);
+    table = allocate_aligned(smmu->pool, STE_WORDS * sizeof(*table) << bits);
     if (table == NULL) {
         return "no memory for the SMMU's stream table";
     }
     fill_table(smmu, table, bits, stage2_roots);
     write_base(smmu, SMMU_STRTAB_BASE, (uintptr_t)table);
-    write(smmu, SMMU_STRTAB_BASE_CFG, bits); /* linear */
+    write(smmu, SMMU_STRTAB_BASE_CFG, bits); /* format: linear */
     memory->streams = (uintptr_t)table;
     memory->stream_bytes = page_up(STE_WORDS * sizeof(*table) << bits);
     return NULL;
 }
 
-/* Invalidates configuration and translations that firmware left in caches (4.3.3, 4.4.4.1, 4.7.3).
- */
+/* Invalidates configuration and translations that firmware has left in the SMMU's caches (4.3.3,
+ * 4.4.4.1, 4.7.3). */
 static bool invalidate_caches(const struct smmu *smmu, uint64_t commands)
 {
     static const struct smmu_command everything[] = {
@@ -145,14 +146,15 @@ static bool invalidate_caches(const struct smmu *smmu, uint64_t commands)
     return smmu_run(smmu->registers, commands, everything, 3);
 }
 
-/* All DMA is aborted from here until the SMMU is on. */
+/* Stops the SMMU and its interrupts. All DMA is aborted from then on, until start() has enabled the
+ * SMMU. */
 static bool stop(const struct smmu *smmu)
 {
     if (!wait_for(smmu, SMMU_GBPA, GBPA_UPDATE, 0)) {
         return false;
     }
     write(smmu, SMMU_GBPA, GBPA_ABORT | GBPA_UPDATE);
-    if (!wait_for(smmu, SMMU_GBPA, GBPA_UPDATE | GBPA_ABORT, GBPA_ABORT) || !enable(smmu, 0)) {
+    if (!wait_for(smmu, SMMU_GBPA, GBPA_UPDATE | GBPA_ABORT, GBPA_ABORT) || !enable_only(smmu, 0)) {
         return false;
     }
     write(smmu, SMMU_IRQ_CTRL, 0);
@@ -169,14 +171,15 @@ static bool start(const struct smmu *smmu, const struct smmu_memory *memory)
     write_base(smmu, SMMU_EVENTQ_BASE, memory->events | EVENTS_LOG2);
     write(smmu, SMMU_EVENTQ_PROD, 0);
     write(smmu, SMMU_EVENTQ_CONS, 0);
-    device_write64(smmu->registers + SMMU_EVENTQ_IRQ_CFG0, 0); /* wired interrupt, no message */
-    if (!enable(smmu, CR0_COMMANDS) || !invalidate_caches(smmu, memory->commands) ||
-        !enable(smmu, CR0_COMMANDS | CR0_EVENTS)) {
+    /* The interrupt is wired, not a message. */
+    device_write64(smmu->registers + SMMU_EVENTQ_IRQ_CFG0, 0);
+    if (!enable_only(smmu, CR0_COMMANDS) || !invalidate_caches(smmu, memory->commands) ||
+        !enable_only(smmu, CR0_COMMANDS | CR0_EVENTS)) {
         return false;
     }
     write(smmu, SMMU_IRQ_CTRL, IRQ_CTRL_EVENTS);
     return wait_for(smmu, SMMU_IRQ_CTRLACK, IRQ_CTRL_EVENTS, IRQ_CTRL_EVENTS) &&
-           enable(smmu, CR0_COMMANDS | CR0_EVENTS | CR0_SMMU);
+           enable_only(smmu, CR0_COMMANDS | CR0_EVENTS | CR0_SMMU);
 }
 
 const char *smmu_boot(const struct description *system, struct page_pool *pool,

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * SMMUv3 (Arm IHI 0070): DMA of functions that belong to partitions with `dma = "smmu"` goes
- * through the partition's own stage 2, DMA of those with `dma = "trusted"` is not translated, and
- * all other DMA is aborted. A function's stream is its PCI address, as on boards whose `iommu-map`
- * is one to one. While a partition is loaded or stopped, DMA of its functions is aborted.
+ * SMMUv3 (Arm IHI 0070). DMA of functions of partitions with `dma = "smmu"` is translated by the
+ * partition's own stage 2. DMA of functions of partitions with `dma = "trusted"` is not translated.
+ * All other DMA is aborted. The stream ID of a function is its PCI address, as on boards whose
+ * `iommu-map` is one to one. While a partition is loaded or stopped, DMA of its functions is
+ * aborted.
  */
 #ifndef SMMU_SMMU_H
 #define SMMU_SMMU_H
@@ -14,44 +15,47 @@
 #include <stdint.h>
 
 #define SMMU_REGISTER_BYTES UINT64_C(0x20000)
-/* Offset of the page with the registers of the event queue, which monitors use. */
+/* Offset of the page with the event queue's registers, which monitors use. */
 #define SMMU_EVENT_REGISTERS UINT64_C(0x10000)
 
 /* Memory that the SMMU and the monitors share. */
 struct smmu_memory {
-    uint64_t events;       /* page of the event queue */
-    uint64_t commands;     /* page of the command queue */
-    uint64_t streams;      /* linear stream table, whole pages */
-    uint64_t stream_bytes; /* its pages */
+    uint64_t events;       /* address of the event queue's page */
+    uint64_t commands;     /* address of the command queue's page */
+    uint64_t streams;      /* address of the linear stream table */
+    uint64_t stream_bytes; /* size of the stream table, in whole pages */
 };
 
-/* DMA that the SMMU refused. */
+/* An event: DMA that the SMMU refused. */
 struct smmu_event {
-    uint32_t stream;  /* the function: bus << 8 | device << 3 | function */
-    uint32_t type;    /* IHI 0070, 7.3: 0x10 translation, 0x13 permission, ... */
-    uint64_t address; /* address that the device put out, if the type has one */
+    uint32_t stream; /* address of the function: bus << 8 | device << 3 | function */
+    /* Event number (IHI 0070, 7.3): 0x10 translation fault, 0x13 permission fault, ... */
+    uint32_t type;
+    uint64_t address; /* input address of the access, if this type of event has one */
     bool read;
-    uint32_t partition; /* whose function it is: index, or DESCRIPTION_NO_PARTITION */
+    /* Index of the partition that owns the function, or DESCRIPTION_NO_PARTITION. */
+    uint32_t partition;
 };
 
 /*
- * Enables the board's SMMU, if the description has one, with every stream aborted. `stage2_roots`:
- * by partition. `memory`: the two queues are zeroed pages of the caller; the stream table is
- * allocated from `pool` and stored there. Returns NULL, or the reason of a failure in static
- * memory. A read from an address without an SMMU may raise an exception instead. Boot core, before
- * any partition runs.
+ * Enables the board's SMMU, if the description has one. DMA of every stream is aborted then.
+ * `stage2_roots`: by partition. `memory`: the caller has set `events` and `commands` to zeroed
+ * pages; the function allocates the stream table from `pool` and sets the other fields. Returns
+ * NULL, or the reason of a failure in static memory. A read from an address without an SMMU may
+ * raise an exception instead. Boot core, before any partition runs.
  */
 const char *smmu_boot(const struct description *system, struct page_pool *pool,
                       const uint64_t stage2_roots[], struct smmu_memory *memory);
 
-/* Returns the number of the partition's functions whose DMA stage 2 confines to its memory. */
+/* Returns the number of the partition's functions whose DMA is confined to its memory by stage
+ * 2. */
 static inline uint32_t smmu_confined(const struct description_partition *partition)
 {
     return partition->dma == DESCRIPTION_DMA_SMMU ? partition->function_count : 0;
 }
 
-/* Returns the number of the partition's functions that have a stream table entry: those that may
- * master the bus, if the board has an SMMU. */
+/* Returns the number of the partition's functions that have a stream table entry: all that may be
+ * bus masters, if the board has an SMMU. */
 static inline uint32_t smmu_streams(const struct description *system,
                                     const struct description_partition *partition)
 {
@@ -60,33 +64,36 @@ static inline uint32_t smmu_streams(const struct description *system,
                : 0;
 }
 
+/* Results of a change of DMA. */
 enum smmu_answer {
-    SMMU_PENDING, /* to be called again: the SMMU, or a change of another partition, is not done */
+    /* Call again: the SMMU has not completed this change, or another partition uses the queue. */
+    SMMU_PENDING,
     SMMU_DONE,
-    SMMU_FAILED /* the SMMU has stopped at an error: DMA may still reach memory */
+    SMMU_FAILED /* the SMMU has stopped at an error, so DMA may still reach memory */
 };
 
 /*
  * Aborts all DMA of the partition's functions. When the function returns SMMU_DONE, DMA that was
- * translated before has completed, too (IHI 0070, 3.21). `change` is zero for the first call. A
- * caller that does not call again after SMMU_PENDING or SMMU_FAILED calls smmu_end_change(). Done
- * at once without an SMMU. Boot core of the partition. The board has one command queue, which one
- * partition uses at a time.
+ * translated before has completed, too (IHI 0070, 3.21). `change` is zero for the first call, and
+ * kept until the change is done. A caller that does not call again after SMMU_PENDING or
+ * SMMU_FAILED calls smmu_end_change(). Returns SMMU_DONE at once if the partition has no streams.
+ * Boot core of the partition. The board has one command queue, which one partition uses at a time.
  */
 enum smmu_answer smmu_block_dma(const struct partition *partition, struct smmu_change *change);
 
-/* Permits DMA of the partition's functions as the system file says: translated by stage 2, or
- * untranslated. Otherwise like smmu_block_dma(). */
+/* Permits DMA of the partition's functions as the system file says: translated by stage 2, or not
+ * translated. Calls, results and context are those of smmu_block_dma(). */
 enum smmu_answer smmu_permit_dma(const struct partition *partition, struct smmu_change *change);
 
-/* The partition no longer uses the command queue. If the SMMU has not consumed its commands, every
- * later change fails until it has. */
+/* Ends the partition's use of the command queue. If the SMMU has not consumed its commands, every
+ * later change fails until the SMMU has consumed them. */
 void smmu_end_change(const struct partition *partition, struct smmu_change *change);
 
 /*
- * Removes the oldest event from the queue. If more events follow, makes the queue's interrupt
- * (board.smmu_interrupt) pending again. Returns false if the queue is empty, or if the partition's
- * monitors have no access to it. Events that an overflow discarded are not reported. Any core.
+ * Removes the oldest event from the queue and sets *event. If more events follow, makes the queue's
+ * interrupt (board.smmu_interrupt) pending again. Returns false if the queue is empty, or if the
+ * partition has no access to it. Events that the SMMU discarded at an overflow are not reported.
+ * Any core.
  */
 bool smmu_event(const struct partition *partition, struct smmu_event *event);
 

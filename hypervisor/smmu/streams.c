@@ -6,19 +6,19 @@
 #include <arch/device_access.h>
 #include <stddef.h>
 
-/* An invalidation for each function, one for the VMID, CMD_SYNC. */
+/* The commands of a change: an invalidation for each function, one for the VMID, and CMD_SYNC. */
 #define COMMANDS_USED (DESCRIPTION_FUNCTIONS_MAX + 2u)
 _Static_assert(COMMANDS_USED < COMMANDS, "the queue never gets full");
 
-/* The partition whose commands the SMMU executes, counted from 1; 0: none. */
-static uint32_t user __attribute__((section(".bss.monitor_shared")));
+/* Index + 1 of the partition that uses the command queue; 0: no partition uses it. */
+static uint32_t queue_user __attribute__((section(".bss.monitor_shared")));
 
 /*
- * Changes the first word of the partition's entries, and gives the commands after which the SMMU
- * uses the new content. An entry stays consistent if only its first word changes, and once CMD_SYNC
- * has completed CMD_CFGI_STE, the old content is no longer used (IHI 0070, 3.21.3).
- * CMD_TLBI_S12_VMALL is there because accesses that were translated before are then complete, too
- * (3.21.1).
+ * Changes the first doubleword of the partition's entries, and submits the commands after which the
+ * SMMU uses the new content. An entry stays consistent if only its first doubleword changes. After
+ * CMD_CFGI_STE and CMD_SYNC have completed, the SMMU no longer uses the old content (IHI 0070,
+ * 3.21.3). CMD_TLBI_S12_VMALL is added, because accesses that were translated before have then
+ * completed, too (3.21.1).
  */
 static bool set_entries(const struct partition *partition, uint64_t config, uint32_t *end)
 {
@@ -43,11 +43,11 @@ static bool set_entries(const struct partition *partition, uint64_t config, uint
                        count, end);
 }
 
-static bool take_queue(const struct partition *partition)
+static bool acquire_queue(const struct partition *partition)
 {
     uint32_t nobody = 0;
 
-    return __atomic_compare_exchange_n(&user, &nobody, partition->index + 1, false,
+    return __atomic_compare_exchange_n(&queue_user, &nobody, partition->index + 1, false,
                                        __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
 }
 
@@ -58,7 +58,7 @@ static enum smmu_answer change_entries(const struct partition *partition,
         return SMMU_DONE;
     }
     if (!change->has_begun) {
-        if (!take_queue(partition)) {
+        if (!acquire_queue(partition)) {
             return SMMU_PENDING;
         }
         if (!set_entries(partition, config, &change->end)) {
@@ -89,5 +89,6 @@ void smmu_end_change(const struct partition *partition, struct smmu_change *chan
     uint32_t own = partition->index + 1;
 
     change->has_begun = false;
-    (void)__atomic_compare_exchange_n(&user, &own, 0, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+    (void)__atomic_compare_exchange_n(&queue_user, &own, 0, false, __ATOMIC_RELEASE,
+                                      __ATOMIC_RELAXED);
 }
