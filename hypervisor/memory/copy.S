@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * memcpy and memset for the hypervisor, which copies and zeroes whole pages, and a few small
- * structures at the start of a partition. So both are short, where those of libc/ are fast for
- * every size. The MMU is on: unaligned accesses and DC ZVA fault on Device memory (Arm ARM, "DC
+ * memcpy and memset of the hypervisor. It copies and zeroes whole pages, and a few small structures
+ * at the start of a partition. So both functions are short; those of libc/ are fast for every size.
+ * The MMU must be on, because unaligned accesses and DC ZVA fault on Device memory (Arm ARM, "DC
  * ZVA").
  */
 
@@ -48,7 +48,7 @@ memcpy:
     .size memcpy, . - memcpy
 
 /* void *memset(void *memory, int value, size_t bytes). Zeroes by DC ZVA if the memory consists of
- * whole blocks. DCZID_EL0: bit 4 prohibits that, bits 3:0 are log2 of the block's words. */
+ * whole blocks. DCZID_EL0: bit 4 prohibits DC ZVA, bits 3:0 are log2 of the block's words. */
     .section .text.memset, "ax"
     .global memset
     .type memset, %function
@@ -56,13 +56,13 @@ memset:
     and x1, x1, #0xff
     mov x4, #0x0101010101010101
     mul x1, x1, x4
-    add x2, x0, x2 /* end */
+    add x2, x0, x2 /* x2: end of the memory */
     mov x3, x0
     cbnz x1, 2f
     mrs x4, dczid_el0
     tbnz x4, #4, 2f
     mov x5, #4
-    lsl x4, x5, x4 /* its bits 63:5 are 0 */
+    lsl x4, x5, x4 /* bits 63:5 of DCZID_EL0 are 0, so x4 is the block's size */
     orr x5, x0, x2
     sub x6, x4, #1
     tst x5, x6

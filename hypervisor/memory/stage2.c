@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "memory/stage2.h"
 
-static bool map_same(uint64_t *root, struct page_pool *pool, uint64_t address, uint64_t bytes)
+static bool map_one_to_one(uint64_t *root, struct page_pool *pool, uint64_t address, uint64_t bytes)
 {
     return tables_map(root, pool, address, address, bytes, STAGE2_DEVICE);
 }
@@ -18,12 +18,13 @@ static bool map_all(const struct description_partition *partition, struct page_p
         }
     }
     for (uint32_t i = 0; i < partition->device_count; i++) {
-        if (!map_same(root, pool, partition->devices[i].address, partition->devices[i].bytes)) {
+        if (!map_one_to_one(root, pool, partition->devices[i].address,
+                            partition->devices[i].bytes)) {
             return false;
         }
     }
-    return map_same(root, pool, partition->pci_memory, partition->pci_memory_bytes) &&
-           map_same(root, pool, partition->pci_io, partition->pci_io_bytes);
+    return map_one_to_one(root, pool, partition->pci_memory, partition->pci_memory_bytes) &&
+           map_one_to_one(root, pool, partition->pci_io, partition->pci_io_bytes);
 }
 
 uint64_t stage2_build(const struct description_partition *partition, struct page_pool *pool)

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A partition's stage 2 tables: its memory, its devices' registers and its PCI windows. */
+/* A partition's stage 2 tables, which map its memory, its devices' registers and its PCI
+ * windows. */
 #ifndef HYPERVISOR_STAGE2_H
 #define HYPERVISOR_STAGE2_H
 
 #include "hypervisor/description.h"
 #include "memory/tables.h"
 
-/* Builds the tables. Returns the physical address of their root, or 0 if the pool is empty or if
- * ranges of the description overlap. */
+/* Builds the tables with pages of `pool`. Returns the physical address of their root, or 0 if the
+ * pool is empty or if ranges of the description overlap. */
 uint64_t stage2_build(const struct description_partition *partition, struct page_pool *pool);
 
 #endif

@@ -7,7 +7,7 @@
 #define LEVEL_FIRST 1u
 #define LEVEL_LAST  3u
 
-/* Descriptor types (Arm ARM D8.3): a table and a page have the same type. */
+/* Bits of a descriptor's type (Arm ARM D8.3). A table and a page have the same type. */
 #define VALID        TABLES_VALID
 #define TABLE        UINT64_C(2)
 #define ADDRESS_MASK UINT64_C(0x0000fffffffff000)
@@ -42,7 +42,7 @@ uint64_t page_pool_take(struct page_pool *pool, uint64_t pages)
     return address;
 }
 
-/* Returns the table that the entry points to; if the entry is 0, adds a new table first. Returns
+/* Returns the table that the entry points to. If the entry is 0, allocates a table for it. Returns
  * NULL if the entry is a block, or if the pool is empty. */
 static uint64_t *next_table(uint64_t *entry, struct page_pool *pool)
 {

@@ -10,7 +10,8 @@ void withdraw_set(uint64_t *root, const struct description_partition *partition,
         for (uint64_t entry = tables_root_index(memory->guest); entry <= last; entry++) {
             uint64_t *place = &root[entry];
 
-            /* No other bit ever changes, so cores that do this at the same time lose nothing. */
+            /* Only this bit ever changes, so no change is lost if several cores write at the same
+             * time. */
             __atomic_store_n(place, (*place & ~TABLES_VALID) | valid, __ATOMIC_RELAXED);
         }
     }
