@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* For images in which each VCPU has a core of its own. */
+/* Replaces calls.c in images in which each VCPU has a core of its own. No call is supported. */
 #include "hypercall/services.h"
 
 #include <arch/hypercalls.h>
@@ -11,7 +11,7 @@ bool services_have(const struct vcpu *vcpu, uint32_t function)
     return false;
 }
 
-/* NOLINTNEXTLINE(readability-non-const-parameter): another image writes results */
+/* NOLINTNEXTLINE(readability-non-const-parameter): calls.c writes results to `registers` */
 int64_t services_call(const struct vcpu *vcpu, uint64_t registers[4])
 {
     (void)vcpu;

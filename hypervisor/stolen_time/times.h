@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The time that a VCPU does not execute: all of it, and the part during which it had work. Pure
- * logic; all times are ticks of CNTPCT_EL0.
+ * The time in which a VCPU does not execute, and the part of it in which the VCPU has work (stolen
+ * time). Pure logic. All times are ticks of CNTPCT_EL0.
  *
- * A VCPU executes while it is charged. So its absence is the time that it was not charged, and its
- * virtual time is exactly what it was charged, at any instant.
+ * A VCPU counts as executing while it is charged. So its absence is the time that it was not
+ * charged, and its virtual time is the time that it was charged, at any instant.
  */
 #ifndef STOLEN_TIME_TIMES_H
 #define STOLEN_TIME_TIMES_H
@@ -16,14 +16,16 @@
 
 __extension__ typedef unsigned __int128 times_product;
 
+/* The times of a VCPU. */
 struct times {
-    struct vcpu_times *shown; /* to the guest */
-    uint64_t factor;          /* nanoseconds of 2^32 ticks */
-    /* During which it had no work. While it has none: less the time at which it ended. */
+    struct vcpu_times *shown; /* the times that the guest reads */
+    uint64_t factor;          /* number of nanoseconds in 2^32 ticks */
+    /* Ticks in which the VCPU had no work. While it has no work: these ticks less the time at which
+     * the work ended. */
     uint64_t idle;
 };
 
-/* `frequency`: of CNTPCT_EL0, in Hz. The VCPU has no work. */
+/* Initialises the times of a VCPU that has no work. `frequency`: of CNTPCT_EL0, in Hz. */
 static inline void times_init(struct times *times, struct vcpu_times *shown, uint64_t frequency)
 {
     times->factor = ((uint64_t)TIMES_NANOSECONDS << 32) / frequency;
@@ -31,26 +33,27 @@ static inline void times_init(struct times *times, struct vcpu_times *shown, uin
     times->idle = 0;
 }
 
-/* The VCPU has no work from now on, or has work again. */
+/* The VCPU has no work from `now` on. */
 static inline void times_block(struct times *times, uint64_t now)
 {
     times->idle -= now;
 }
 
+/* The VCPU has work again from `now` on. */
 static inline void times_unblock(struct times *times, uint64_t now)
 {
     times->idle += now;
 }
 
-/* A guest starts: no time has been stolen from it. The VCPU executes, and has been charged for
- * `used` ticks until now. */
+/* A guest starts on the VCPU, which executes: no time has been stolen from this guest yet. `used`:
+ * ticks for which the VCPU was charged until `now`. */
 static inline void times_start(struct times *times, uint64_t used, uint64_t now)
 {
     times->idle = now - used;
 }
 
-/* Shows the guest its times. The VCPU begins to execute, and was charged for `used` ticks before.
- */
+/* Writes the times that the guest reads. Called when the VCPU begins to execute. `used`: ticks for
+ * which it was charged until `now`. */
 static inline void times_show(const struct times *times, uint64_t used, uint64_t now)
 {
     uint64_t absence = now - used;
