@@ -10,8 +10,9 @@
 
 #define SMCCC_VERSION_1_1 0x10001
 
-/* Returns CALL_SUCCESS if the caller may use the function (DEN0028, SMCCC_ARCH_FEATURES). */
-static int64_t features(const struct vcpu *vcpu, uint32_t function)
+/* Returns CALL_SUCCESS if the caller may call the function, otherwise CALL_NOT_SUPPORTED (DEN0028,
+ * SMCCC_ARCH_FEATURES). */
+static int64_t query_feature(const struct vcpu *vcpu, uint32_t function)
 {
     bool is_supported = function == CALL_SMCCC_VERSION || function == CALL_SMCCC_ARCH_FEATURES ||
                         services_have(vcpu, function) || channel_has_call(vcpu, function);
@@ -19,14 +20,14 @@ static int64_t features(const struct vcpu *vcpu, uint32_t function)
     return is_supported ? CALL_SUCCESS : CALL_NOT_SUPPORTED;
 }
 
-/* Makes any call but those of PSCI. `registers`: X0 to X3. Returns the result for X0. */
-static int64_t call(const struct vcpu *vcpu, uint64_t registers[4])
+/* Handles a call other than those of PSCI. `registers`: X0 to X3. Returns X0. */
+static int64_t handle_other_call(const struct vcpu *vcpu, uint64_t registers[4])
 {
     switch ((uint32_t)registers[0]) {
     case CALL_SMCCC_VERSION:
         return SMCCC_VERSION_1_1;
     case CALL_SMCCC_ARCH_FEATURES:
-        return features(vcpu, (uint32_t)registers[1]);
+        return query_feature(vcpu, (uint32_t)registers[1]);
     case CALL_PV_TIME_FEATURES:
     case CALL_PV_TIME_ST:
     case CALL_HYPERVISOR_TIMES:
@@ -59,5 +60,5 @@ void hypercall_handle(struct vcpu *vcpu, struct registers *registers)
         return;
     }
     vcpu->report.exits[EXIT_HYPERCALL]++;
-    registers->x[0] = (uint64_t)call(vcpu, registers->x);
+    registers->x[0] = (uint64_t)handle_other_call(vcpu, registers->x);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Calls of a guest by HVC or SMC (arch/hypercalls.h). */
+/* Hypercalls: calls of a guest by HVC or SMC (arch/hypercalls.h). */
 #ifndef HYPERCALL_HYPERCALL_H
 #define HYPERCALL_HYPERCALL_H
 
@@ -7,8 +7,8 @@
 #include "hypervisor/vcpu.h"
 
 /* Handles a call of the VCPU's guest, and counts the exit: EXIT_POWER for PSCI, EXIT_HYPERCALL for
- * all others. The program counter is past the instruction. If the guest continues, X0 is the
- * result. */
+ * all others. `registers`: the guest's; the program counter is past the instruction. Sets X0 to the
+ * result, unless the guest does not continue. May let another VCPU execute before it returns. */
 void hypercall_handle(struct vcpu *vcpu, struct registers *registers);
 
 #endif

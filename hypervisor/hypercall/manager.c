@@ -7,7 +7,8 @@
 #include "manager/orders.h"
 #include "partition/recall.h"
 
-/* Bytes that a call checks. The manager's own time is used for it, while the partition executes. */
+/* Most bytes of an image that one call checks. The check uses the manager's own time, while the
+ * partition executes. */
 #define CHECK_BYTES 256u
 
 static bool is_manager(const struct vcpu *vcpu)
@@ -18,17 +19,18 @@ static bool is_manager(const struct vcpu *vcpu)
            vcpu->number == 0;
 }
 
-static bool is_taken(const struct manager_orders *orders, uint32_t index)
+static bool is_order_taken(const struct manager_orders *orders, uint32_t index)
 {
     const struct management *management = &orders->partitions[index]->management;
 
     return __atomic_load_n(&management->answered, __ATOMIC_ACQUIRE) == orders->orders[index].number;
 }
 
-static int64_t status(const struct manager_orders *orders, uint32_t index, uint64_t *result)
+static int64_t partition_status(const struct manager_orders *orders, uint32_t index,
+                                uint64_t *result)
 {
     const struct partition *partition = orders->partitions[index];
-    bool taken = is_taken(orders, index);
+    bool taken = is_order_taken(orders, index);
     struct situation situation = {
         .presence = __atomic_load_n(&partition->management.presence, __ATOMIC_ACQUIRE),
         .request = __atomic_load_n(&partition->request, __ATOMIC_ACQUIRE),
@@ -40,14 +42,16 @@ static int64_t status(const struct manager_orders *orders, uint32_t index, uint6
     return taken ? order_state(&situation) : PARTITION_STATE_BUSY;
 }
 
-/* Writes the order, and makes the boot core of its partition take it, whatever its guest does. */
-static enum manager_result give(const struct vcpu *vcpu, uint32_t index, uint32_t command,
-                                const struct staged_image *image)
+/* Posts an order to a partition, and recalls its boot core, so that the core takes the order
+ * whatever its guest does. Returns MANAGER_BUSY if the partition has not taken the last order,
+ * otherwise MANAGER_DONE. */
+static enum manager_result post_order(const struct vcpu *vcpu, uint32_t index, uint32_t command,
+                                      const struct staged_image *image)
 {
     const struct partition *own = vcpu->partition;
     struct order *order = &own->management.orders->orders[index];
 
-    if (!is_taken(own->management.orders, index)) {
+    if (!is_order_taken(own->management.orders, index)) {
         return MANAGER_BUSY;
     }
     order->command = command;
@@ -57,17 +61,17 @@ static enum manager_result give(const struct vcpu *vcpu, uint32_t index, uint32_
     return MANAGER_DONE;
 }
 
-static bool is_same(const struct image_check *check, uint32_t index,
-                    const struct staged_image *image)
+static bool is_same_image(const struct image_check *check, uint32_t index,
+                          const struct staged_image *image)
 {
     return check->has_begun && check->partition == index &&
            check->image.physical == image->physical && check->image.bytes == image->bytes &&
            check->image.checksum == image->checksum;
 }
 
-/* Begins to check an image, with its header. */
-static enum manager_result begin(struct image_check *check, const struct description *system,
-                                 uint32_t index, const struct staged_image *image)
+/* Begins to check an image: checks its place and its header. Returns MANAGER_DONE, or the error. */
+static enum manager_result begin_check(struct image_check *check, const struct description *system,
+                                       uint32_t index, const struct staged_image *image)
 {
     const struct description_manager *manager = &system->manager;
     uint64_t offset = image->physical - manager->staging;
@@ -82,8 +86,10 @@ static enum manager_result begin(struct image_check *check, const struct descrip
                               &system->partitions[index]);
 }
 
-static enum manager_result replace(const struct vcpu *vcpu, uint32_t index,
-                                   const uint64_t *registers)
+/* Handles CALL_PARTITION_REPLACE: checks the next bytes of the image, and posts the order after the
+ * last ones. */
+static enum manager_result replace_image(const struct vcpu *vcpu, uint32_t index,
+                                         const uint64_t *registers)
 {
     const struct description *system = vcpu->partition->system;
     struct image_check *check = &vcpu->partition->management.orders->check;
@@ -94,8 +100,8 @@ static enum manager_result replace(const struct vcpu *vcpu, uint32_t index,
     };
     uint64_t left;
 
-    if (!is_same(check, index, &image)) {
-        enum manager_result result = begin(check, system, index, &image);
+    if (!is_same_image(check, index, &image)) {
+        enum manager_result result = begin_check(check, system, index, &image);
 
         if (result != MANAGER_DONE) {
             check->has_begun = false;
@@ -111,7 +117,7 @@ static enum manager_result replace(const struct vcpu *vcpu, uint32_t index,
         return MANAGER_AGAIN;
     }
     check->has_begun = false;
-    return check->checksum == image.checksum ? give(vcpu, index, ORDER_REPLACE, &image)
+    return check->checksum == image.checksum ? post_order(vcpu, index, ORDER_REPLACE, &image)
                                              : MANAGER_DAMAGED;
 }
 
@@ -129,13 +135,13 @@ int64_t manager_call(const struct vcpu *vcpu, uint64_t registers[4])
         return MANAGER_INVALID;
     }
     if (function == CALL_PARTITION_STATUS) {
-        return status(vcpu->partition->management.orders, (uint32_t)index, &registers[1]);
+        return partition_status(vcpu->partition->management.orders, (uint32_t)index, &registers[1]);
     }
     if (index == vcpu->partition->index) {
         return MANAGER_INVALID;
     }
     if (function == CALL_PARTITION_REPLACE) {
-        return replace(vcpu, (uint32_t)index, registers);
+        return replace_image(vcpu, (uint32_t)index, registers);
     }
-    return give(vcpu, (uint32_t)index, function - CALL_PARTITION_CREATE, &none);
+    return post_order(vcpu, (uint32_t)index, function - CALL_PARTITION_CREATE, &none);
 }

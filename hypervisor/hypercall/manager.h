@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The calls of a system's manager (arch/hypercalls.h). manager/absent.c has them for images
- * without one. */
+/* Hypercalls of a system's manager (arch/hypercalls.h). Images without a manager have
+ * manager/absent.c instead. */
 #ifndef HYPERCALL_MANAGER_H
 #define HYPERCALL_MANAGER_H
 
 #include "hypervisor/vcpu.h"
 #include <stdint.h>
 
-/* Handles CALL_PARTITION_STATUS to CALL_PARTITION_DESTROY. `registers`: X0 to X3. Returns X0, which
- * is MANAGER_NOT_SUPPORTED unless the caller is the boot VCPU of the manager. */
+/* Handles CALL_PARTITION_STATUS to CALL_PARTITION_DESTROY. `registers`: X0 to X3; X1 is written for
+ * CALL_PARTITION_STATUS. Returns X0: MANAGER_NOT_SUPPORTED unless the caller is the boot VCPU of
+ * the manager. */
 int64_t manager_call(const struct vcpu *vcpu, uint64_t registers[4]);
 
 #endif

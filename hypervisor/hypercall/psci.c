@@ -26,7 +26,7 @@ enum psci_function {
     (FUNCTIONS_64 | 1u << VERSION | 1u << CPU_OFF | 1u << MIGRATE_INFO_TYPE | 1u << SYSTEM_OFF | \
      1u << SYSTEM_RESET | 1u << FEATURES)
 
-/* DEN0022, 5.2.2. */
+/* Error codes (DEN0022, 5.2.2). */
 enum psci_result {
     SUCCESS = 0,
     NOT_SUPPORTED = -1,
@@ -36,11 +36,12 @@ enum psci_result {
     INVALID_ADDRESS = -9,
 };
 
-/* DEN0022, MIGRATE_INFO_TYPE: no Trusted OS that would have to be moved. */
+/* Result of MIGRATE_INFO_TYPE: there is no Trusted OS that would have to be migrated (DEN0022). */
 #define NOTHING_TO_MIGRATE 2
 
-/* DEN0022, CPU_SUSPEND, original format of power_state: all but StateID and PowerLevel, which make
- * no difference to waiting. Bit 16 set asks for power to go, which it need not. */
+/* Bits of power_state that must be 0: all but StateID and PowerLevel (DEN0022, CPU_SUSPEND,
+ * original format). These two make no difference, because the VCPU only waits. StateType, bit 16,
+ * requests a powerdown state, which an implementation need not have. */
 #define POWER_STATE_MUST_BE_0 0xfcff0000u
 
 #define NO_FUNCTION 32u
@@ -59,7 +60,7 @@ static int features(uint32_t call)
     return call == CALL_SMCCC_VERSION || function_of(call) != NO_FUNCTION ? SUCCESS : NOT_SUPPORTED;
 }
 
-static bool in_memory(const struct description_partition *described, uint64_t address)
+static bool is_in_memory(const struct description_partition *described, uint64_t address)
 {
     for (uint32_t i = 0; i < described->memory_count; i++) {
         if (address - described->memories[i].guest < described->memories[i].bytes) {
@@ -69,7 +70,8 @@ static bool in_memory(const struct description_partition *described, uint64_t ad
     return false;
 }
 
-/* DEN0022, 5.1.4. */
+/* Handles CPU_ON (DEN0022, 5.1.4). Returns an enum psci_result, and sets *target if it is
+ * SUCCESS. */
 static int core_on(struct partition *partition, const uint64_t *arguments, uint32_t *target)
 {
     uint32_t index = affinity_vcpu(partition, arguments[0]), found = VCPU_OFF;
@@ -78,7 +80,7 @@ static int core_on(struct partition *partition, const uint64_t *arguments, uint3
     if (index == AFFINITY_NO_VCPU) {
         return INVALID_PARAMETERS;
     }
-    if (!in_memory(partition->described, arguments[1])) {
+    if (!is_in_memory(partition->described, arguments[1])) {
         return INVALID_ADDRESS;
     }
     if (!__atomic_compare_exchange_n(&power->state, &found, VCPU_STARTING, false, __ATOMIC_ACQUIRE,
@@ -91,12 +93,13 @@ static int core_on(struct partition *partition, const uint64_t *arguments, uint3
     return SUCCESS;
 }
 
-/* DEN0022, 5.1.5: 0 on, 1 off, 2 on its way. */
+/* Handles AFFINITY_INFO (DEN0022, 5.1.5). Returns 0 (ON), 1 (OFF), 2 (ON_PENDING) or
+ * INVALID_PARAMETERS. */
 static int affinity_info(const struct partition *partition, const uint64_t *arguments)
 {
     uint32_t index = affinity_vcpu(partition, arguments[0]);
 
-    /* Levels above 0 need not be there since PSCI 1.0. */
+    /* Affinity levels above 0 are optional since PSCI 1.0. */
     if (index == AFFINITY_NO_VCPU || arguments[1] != 0) {
         return INVALID_PARAMETERS;
     }
