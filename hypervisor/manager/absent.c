@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* For images without a manager. */
+/* Replaces manager.c and hypercall/manager.c in images without a manager. */
 #include "manager/manager.h"
 
 #include "hypercall/manager.h"
 #include <arch/hypercalls.h>
 
-/* NOLINTNEXTLINE(readability-non-const-parameter): another image writes results */
+/* NOLINTNEXTLINE(readability-non-const-parameter): hypercall/manager.c writes to `registers` */
 int64_t manager_call(const struct vcpu *vcpu, uint64_t registers[4])
 {
     (void)vcpu;

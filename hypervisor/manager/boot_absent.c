@@ -10,7 +10,7 @@ void manager_boot(const struct description *system, struct partition *const *par
     }
 }
 
-/* NOLINTNEXTLINE(readability-non-const-parameter): another image writes to the tables */
+/* NOLINTNEXTLINE(readability-non-const-parameter): manager/boot.c writes to the tables */
 void manager_map(uint64_t *root, const struct partition *partition)
 {
     (void)root;

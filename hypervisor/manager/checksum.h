@@ -6,8 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Returns the checksum of a part and of all parts before it. `before` is the checksum of those, 0
- * for the first part. */
+/* Returns the checksum of a part and all parts before it. `before`: the checksum of the parts
+ * before; 0 for the first part. */
 uint32_t checksum_add(uint32_t before, const void *part, size_t bytes);
 
 #endif

@@ -7,8 +7,9 @@
 
 struct image_header {
     uint32_t code[2];
-    uint64_t text_offset; /* from a multiple of 2 MiB to the image */
-    uint64_t image_size;  /* in memory, with what follows the file's content */
+    uint64_t text_offset; /* offset of the image from a multiple of 2 MiB */
+    /* Size in memory: the file's content and the memory behind it that the image uses. */
+    uint64_t image_size;
     uint64_t flags;
     uint64_t reserved[3];
     uint32_t magic;
@@ -38,8 +39,8 @@ uint64_t image_room(const struct description_partition *described)
     return room;
 }
 
-/* Returns true if an image of the description begins at the entry: then another one can take its
- * place. */
+/* Returns true if an image of the description begins at the entry. Only such an image can be
+ * replaced. */
 static bool is_replaceable(const struct description_partition *described)
 {
     bool is_found = false;

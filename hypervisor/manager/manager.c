@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Carries out the manager's orders, on the boot core of the partition that they are for. */
+/* Carries out the manager's orders, on the boot core of the partition that gets the order. */
 #include "manager/manager.h"
 
 #include "console/terminal.h"
@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-/* Bytes that a step copies and checks. */
+/* Most bytes that a step copies and checks. */
 #define STEP_BYTES 1024u
 
 static bool may_start(const struct vcpu *vcpu)
@@ -49,7 +49,7 @@ static void carry_out(struct vcpu *vcpu, const struct order *order)
     }
 }
 
-static void take_order(struct vcpu *vcpu)
+static void handle_order(struct vcpu *vcpu)
 {
     struct partition *partition = vcpu->partition;
     struct management *management = &partition->management;
@@ -76,19 +76,21 @@ void manager_take_orders(struct vcpu *vcpus)
 {
     for (struct vcpu *vcpu = vcpus; vcpu != NULL; vcpu = vcpu->next) {
         if (vcpu->number == 0 && vcpu->partition->management.orders != NULL) {
-            take_order(vcpu);
+            handle_order(vcpu);
         }
     }
 }
 
-/* The start ends: the boot VCPU, which executes this, sees the request before its next step. */
+/* Ends the partition's start, and prints `event`. The boot VCPU executes this, and finds the
+ * request before its next step. */
 static void end_start(struct partition *partition, const char *event)
 {
     terminal_print_event(partition, event);
     __atomic_store_n(&partition->request, REQUEST_STOP, __ATOMIC_RELEASE);
 }
 
-/* The memory has been zeroed, and nothing else is loaded. */
+/* Ends the start of a partition that is destroyed or not created: its memory has been zeroed, and
+ * no image is loaded. */
 static void end_without_image(struct partition *partition)
 {
     struct management *management = &partition->management;
@@ -115,7 +117,8 @@ bool manager_copies(struct partition *partition, uint64_t guest, uint64_t to,
     }
     left = left < STEP_BYTES ? left : STEP_BYTES;
     memcpy(target, (const void *)(uintptr_t)(image->physical + progress->done), left);
-    /* The checksum is that of the copy: the manager may have changed the image since its check. */
+    /* The checksum of the copy is calculated, because the manager may have changed the image since
+     * its check. */
     management->copied = checksum_add(progress->done == 0 ? 0 : management->copied, target, left);
     progress->done += left;
     if (progress->done == image->bytes) {

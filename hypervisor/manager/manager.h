@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The manager: a partition that creates, starts, stops, replaces and destroys the others. Its
- * monitor writes orders to a page that all other monitors map read-only, and sends a message to the
- * boot core of the partition that an order is for. The monitor there carries the order out, and
- * answers in its own partition's page, which the manager's monitors map read-only. Neither waits
- * for the other.
+ * monitor writes orders to a page that all other monitors map read-only, and recalls the boot core
+ * of the partition that gets an order. The monitor of that core carries the order out, and writes
+ * the answer to its own partition's page, which the manager's monitors map read-only. Neither
+ * monitor waits for the other.
  *
- * Images without a manager have absent.c and boot_absent.c, whose functions have no effect.
+ * Images without a manager have absent.c and boot_absent.c instead, whose functions have no effect.
  */
 #ifndef MANAGER_MANAGER_H
 #define MANAGER_MANAGER_H
@@ -15,20 +15,23 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Makes the page of orders. Boot, after all partitions were made. */
+/* Makes the page of orders, and sets which partitions exist. Calls boot_refuse() if the description
+ * of the manager is invalid. `partitions`: by index. Boot, after all partitions were made. */
 void manager_boot(const struct description *system, struct partition *const *partitions);
 
-/* Adds what the monitors of the partition need: orders, answers, staged images. Boot. */
+/* Maps in the tables at `root` what a monitor of the partition accesses for the manager: orders,
+ * answers, staged images. Boot. */
 void manager_map(uint64_t *root, const struct partition *partition);
 
-/* Takes the orders for partitions that have their boot VCPU here. `vcpus`: those of this
- * processor. */
+/* Carries out new orders for those partitions whose boot VCPU executes on this processor. `vcpus`:
+ * list of this processor's VCPUs. */
 void manager_take_orders(struct vcpu *vcpus);
 
-/* Takes the next step of copying an image, if the manager decides about it: a staged image replaces
- * that of the description; of a partition that is not created none is copied, and it is stopped.
- * Returns false if the image of the description is to be copied. `guest`: where the image begins;
- * `to`: the physical address of it. */
+/* Carries out the next step of loading an image, if the manager has changed which image is loaded.
+ * A staged image is copied in place of the description's image. For a partition that is destroyed
+ * or not created, no image is copied, and the start ends. Returns false if the description's image
+ * has to be copied. `guest`: guest address of the image; `to`: its physical address. On the boot
+ * VCPU of the partition. */
 bool manager_copies(struct partition *partition, uint64_t guest, uint64_t to,
                     struct load_progress *progress);
 

@@ -15,19 +15,20 @@ enum partition_state order_state(const struct situation *situation)
                : PARTITION_STATE_BUSY;
 }
 
-static enum manager_result need(bool is_met)
+static enum manager_result require(bool is_met)
 {
     return is_met ? MANAGER_DONE : MANAGER_WRONG_STATE;
 }
 
-/* A partition that is being destroyed can't be stopped: its memory would keep its content. Any
- * other can, also while it starts, as from the terminal. */
-static enum manager_result judge_stop(const struct situation *situation, enum partition_state state)
+/* Returns whether a partition accepts the order to stop. While it is being destroyed it does not,
+ * because its memory would keep its content. Otherwise it may be stopped also while it starts, as
+ * from the terminal. */
+static enum manager_result check_stop(const struct situation *situation, enum partition_state state)
 {
     if (situation->presence == PARTITION_ENDING && state == PARTITION_STATE_BUSY) {
         return MANAGER_BUSY;
     }
-    return need(situation->presence != PARTITION_ABSENT && state != PARTITION_STATE_STOPPED);
+    return require(situation->presence != PARTITION_ABSENT && state != PARTITION_STATE_STOPPED);
 }
 
 enum manager_result order_judge(uint32_t command, const struct situation *situation)
@@ -35,14 +36,14 @@ enum manager_result order_judge(uint32_t command, const struct situation *situat
     enum partition_state state = order_state(situation);
 
     if (command == ORDER_STOP) {
-        return judge_stop(situation, state);
+        return check_stop(situation, state);
     }
     if (state == PARTITION_STATE_BUSY) {
         return MANAGER_BUSY;
     }
     switch (command) {
     case ORDER_CREATE:
-        return need(state == PARTITION_STATE_ABSENT);
+        return require(state == PARTITION_STATE_ABSENT);
     case ORDER_START:
         if (state != PARTITION_STATE_STOPPED) {
             return MANAGER_WRONG_STATE;
@@ -54,7 +55,7 @@ enum manager_result order_judge(uint32_t command, const struct situation *situat
         }
         break;
     case ORDER_DESTROY:
-        return need(state != PARTITION_STATE_ABSENT);
+        return require(state != PARTITION_STATE_ABSENT);
     default:
         return MANAGER_INVALID;
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The rules for orders: what is refused in which state of the partition. */
+/* The rules for orders: which order a partition refuses in which state. */
 #ifndef MANAGER_ORDER_H
 #define MANAGER_ORDER_H
 
@@ -9,16 +9,17 @@
 
 /* The state of a partition that decides whether it accepts an order. */
 struct situation {
-    uint32_t presence;
-    uint32_t request; /* enum partition_request */
-    bool is_in_transition;
-    bool may_start; /* its system file allows another start */
+    uint32_t presence;     /* enum partition_presence */
+    uint32_t request;      /* enum partition_request */
+    bool is_in_transition; /* the partition starts or stops */
+    bool may_start;        /* the system file permits another start */
 };
 
-/* Returns the state that the manager sees. */
+/* Returns the partition's state for the manager. */
 enum partition_state order_state(const struct situation *situation);
 
-/* Returns MANAGER_DONE if the order is to be carried out, or the reason of a refusal. */
+/* Returns MANAGER_DONE if the partition accepts the order, otherwise the reason of the refusal.
+ * `command`: enum order_command; any other value is MANAGER_INVALID. */
 enum manager_result order_judge(uint32_t command, const struct situation *situation);
 
 #endif

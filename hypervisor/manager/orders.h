@@ -5,19 +5,20 @@
 
 #include "hypervisor/partition.h"
 
+/* The last order to a partition. */
 struct order {
-    uint32_t number;  /* counts the orders to this partition; written last */
+    uint32_t number;  /* number of orders to this partition so far; written last */
     uint32_t command; /* enum order_command */
     struct staged_image image;
 };
 
-/* A check of an image, between two calls. */
+/* The state of an image's check between two calls. */
 struct image_check {
     bool has_begun;
     uint32_t partition;
     struct staged_image image;
-    uint64_t done;     /* bytes */
-    uint32_t checksum; /* of them */
+    uint64_t done;     /* number of bytes that were checked */
+    uint32_t checksum; /* CRC-32 of these bytes */
 };
 
 struct manager_orders {
