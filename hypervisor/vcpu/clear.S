@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Clears registers whose numbers are part of the instruction (clear.h). */
+/* Functions that clear registers (clear.h). The numbers of these registers are part of
+ * instructions. */
     .arch armv8-a+fp+simd
 
     .text
@@ -15,9 +16,10 @@ clear_vectors:
     .size clear_vectors, . - clear_vectors
 
 /*
- * Defines a function that clears the first x0 pairs of debug registers. It jumps to the instruction
- * that is x0 pairs before its end: each pair takes two instructions, the control register first. It
- * is a macro of the preprocessor, because "\()" has a meaning of its own in an assembler macro.
+ * Defines a function that clears the first x0 pairs of debug registers. Each pair takes two
+ * instructions, the control register first. The function jumps to the instruction that is x0 pairs
+ * before its end. CLEAR_PAIRS is a macro of the preprocessor, because "\()" has a meaning of its
+ * own in an assembler macro.
  */
 #define CLEAR_PAIRS(name, control, value)                                       \
     .global name;                                                               \

@@ -8,7 +8,7 @@
 void clear_vectors(void);
 
 /* Clear DBGBVR<n>_EL1 and DBGBCR<n>_EL1, or DBGWVR<n>_EL1 and DBGWCR<n>_EL1, for n from 0 to count
- * - 1. `count`: 1 to 16, the number that the processor has. */
+ * - 1. `count`: the number that the processor has, 1 to 16. */
 void clear_breakpoints(uint64_t count);
 void clear_watchpoints(uint64_t count);
 

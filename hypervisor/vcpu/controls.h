@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Bits of the EL2 registers that control a guest, and the fields of ID registers that say whether
- * the processor has them. The names are those of the Arm ARM.
+ * Bits of the EL2 registers that control a guest, and fields of the ID registers that describe
+ * whether the processor has these bits. The names are those of the Arm ARM.
  */
 #ifndef VCPU_CONTROLS_H
 #define VCPU_CONTROLS_H
@@ -9,14 +9,14 @@
 #include <stdint.h>
 
 #define CONTROL_BIT(number) (UINT64_C(1) << (number))
-/* Bits `first` to `last`. */
+/* A mask of the bits `first` to `last`. */
 #define CONTROL_BITS(first, last) (CONTROL_BIT((last) + 1) - CONTROL_BIT(first))
 
-#define HCR_VM     CONTROL_BIT(0)  /* stage 2 */
+#define HCR_VM     CONTROL_BIT(0)  /* enables stage 2 translation */
 #define HCR_SWIO   CONTROL_BIT(1)  /* invalidation by set and way also cleans */
-#define HCR_FMO    CONTROL_BIT(3)  /* FIQ to EL2 */
-#define HCR_IMO    CONTROL_BIT(4)  /* IRQ to EL2, and virtual IRQs */
-#define HCR_AMO    CONTROL_BIT(5)  /* SError to EL2 */
+#define HCR_FMO    CONTROL_BIT(3)  /* FIQs are taken to EL2 */
+#define HCR_IMO    CONTROL_BIT(4)  /* IRQs are taken to EL2, and virtual IRQs are enabled */
+#define HCR_AMO    CONTROL_BIT(5)  /* SErrors are taken to EL2 */
 #define HCR_TWI    CONTROL_BIT(13) /* traps WFI */
 #define HCR_TID3   CONTROL_BIT(18) /* traps the feature ID registers */
 #define HCR_TSC    CONTROL_BIT(19) /* traps SMC */
@@ -24,7 +24,7 @@
 #define HCR_TACR   CONTROL_BIT(21) /* traps ACTLR_EL1 */
 #define HCR_TSW    CONTROL_BIT(22) /* traps cache maintenance by set and way */
 #define HCR_RW     CONTROL_BIT(31) /* EL1 is AArch64 */
-#define HCR_E2H    CONTROL_BIT(34) /* VHE: EL2 has the registers of a host */
+#define HCR_E2H    CONTROL_BIT(34) /* VHE: EL2 has the registers of a host kernel */
 #define HCR_TLOR   CONTROL_BIT(35) /* traps LOR registers */
 #define HCR_TERR   CONTROL_BIT(36) /* traps RAS error records */
 #define HCR_APK    CONTROL_BIT(40) /* pointer authentication: its keys do not trap */
@@ -34,27 +34,29 @@
 #define HCR_TTLBOS CONTROL_BIT(55) /* traps TLBI of the Outer Shareable domain */
 #define HCR_TID5   CONTROL_BIT(58) /* traps GMID_EL1 */
 
-/* HCR_EL2 bits for every guest. Direct IRQs are the guest's: IMO is 0
- * (docs/decisions/0013). TLB and cache
- * maintenance does not trap: TTLB*, TOCU, TICAB are 0. */
+/* HCR_EL2 bits for every guest. IMO is 0 for direct interrupts, which the guest takes itself
+ * (docs/decisions/0013). TTLB*, TOCU and TICAB are 0, so TLB and cache maintenance does not
+ * trap. */
 #define HCR_GUEST                                                                                  \
     (HCR_VM | HCR_SWIO | HCR_FMO | HCR_AMO | HCR_TID3 | HCR_TSC | HCR_TIDCP | HCR_TACR | HCR_TSW | \
      HCR_RW)
 
-/* Further bits for a guest whose broadcast maintenance is made local (docs/decisions/0021). */
+/* Further HCR_EL2 bits for a guest whose broadcast maintenance is made local
+ * (docs/decisions/0021). */
 #define HCR_LOCAL_MAINTENANCE (HCR_TICAB | HCR_TTLBIS | HCR_TTLBOS)
 
-/* HCRX_EL2. EnALS, EnAS0, EnASR, TCR2En, SCTLR2En, D128En, GCSEn and EnFPM stay 0, which traps. */
+/* Bits of HCRX_EL2. EnALS, EnAS0, EnASR, TCR2En, SCTLR2En, D128En, GCSEn and EnFPM stay 0, so that
+ * the instructions and registers of these features trap. */
 #define HCRX_MSCEN CONTROL_BIT(11) /* memory copy and set instructions are enabled */
 
-/* CPTR_EL2 with E2H 0. */
-#define CPTR_RES1 UINT64_C(0x33ff) /* RES1, and TZ and TSM, which trap SVE and SME */
+/* Bits of CPTR_EL2 while E2H is 0. */
+#define CPTR_RES1 UINT64_C(0x33ff) /* RES1; TZ and TSM: traps SVE and SME */
 #define CPTR_TFP  CONTROL_BIT(10)  /* traps FP and SIMD */
 #define CPTR_TTA  CONTROL_BIT(20)  /* traps trace registers */
 #define CPTR_TAM  CONTROL_BIT(30)  /* traps activity monitors */
 
-/* MDCR_EL2. Its lowest bits, HPMN, are the number of event counters that the guest has. E2PB and
- * E2TB stay 0, which traps the buffer registers of SPE and TRBE. */
+/* Bits of MDCR_EL2. HPMN, its lowest bits, is the number of event counters of the guest. E2PB and
+ * E2TB stay 0, so that accesses to the buffer registers of SPE and TRBE trap. */
 #define MDCR_TPM   CONTROL_BIT(6)  /* traps performance monitors */
 #define MDCR_TDA   CONTROL_BIT(9)  /* traps debug registers; needs TDOSA and TDRA */
 #define MDCR_TDOSA CONTROL_BIT(10) /* traps OS lock, OS double lock, DBGPRCR_EL1 */
@@ -69,11 +71,11 @@
 #define MPAM2_TIDR         CONTROL_BIT(58)
 
 /*
- * Fine-grained trap registers, such as HFGRTR_EL2. A bit whose name in the manual starts with n
- * traps while it is 0: nACCDATA_EL1, nGCS_*, nRCWMASK_EL1, nTPIDR2_EL0, nSMPRI_EL1, nPIR*, nPOR*,
- * nMAIR2_EL1, nBRB* and others. They belong to features that are hidden from guests, and stay 0.
- * All other bits trap while they are 1. Each mask has the bits of one feature's registers; a
- * read-only register has no bit in the register that traps writes.
+ * Masks for the fine-grained trap registers, such as HFGRTR_EL2. A bit whose name in the manual
+ * starts with n traps while it is 0: nACCDATA_EL1, nGCS_*, nRCWMASK_EL1, nTPIDR2_EL0, nSMPRI_EL1,
+ * nPIR*, nPOR*, nMAIR2_EL1, nBRB* and others. These bits stay 0, because the features are hidden
+ * from guests. All other bits trap while they are 1. Each mask has the bits of one feature's
+ * registers. A read-only register has no bit in the register that traps writes.
  */
 #define HFGRTR_LOR CONTROL_BITS(19, 23) /* LORC_EL1, LOREA, LORID, LORN, LORSA */
 #define HFGWTR_LOR (CONTROL_BITS(19, 20) | CONTROL_BITS(22, 23)) /* not LORID_EL1 */
@@ -97,7 +99,8 @@
 
 #define HAFGRTR_ALL (CONTROL_BITS(0, 4) | CONTROL_BITS(17, 49)) /* AMCNTEN*, AMEV* */
 
-/* Lowest bits of fields: ID_AA64PFR0_EL1, PFR1, DFR0, ISAR1, ISAR2, MMFR0, MMFR1, MMFR2. */
+/* Positions of the lowest bits of fields of ID_AA64PFR0_EL1, PFR1, DFR0, ISAR1, ISAR2, MMFR0, MMFR1
+ * and MMFR2. */
 #define PFR0_RAS         28
 #define PFR0_MPAM        40
 #define PFR0_AMU         44

@@ -5,14 +5,16 @@
 #include <stddef.h>
 
 /*
- * A guest sees the smaller of the processor's value of a field and the limit in this table. The
- * limit is the last version of the feature that needs no EL2 settings other than those of
- * features_control(). A field that is not in the table reads as 0: not implemented.
+ * The fields of ID registers that a guest sees. It reads the smaller of the processor's value and
+ * the limit in this table. The limit is the last version of the feature that needs no other EL2
+ * settings than those of features_control(). A field that is not in the table reads as 0: not
+ * implemented.
  */
+/* How a guest reads a field. */
 enum kind {
-    UNSIGNED, /* 0 means not implemented */
-    SIGNED,   /* 15 means not implemented, as in ID_AA64PFR0_EL1.FP */
-    WHOLE     /* not one field: all 64 bits are shown */
+    UNSIGNED, /* the value 0 means not implemented */
+    SIGNED,   /* the value 15 means not implemented, as in ID_AA64PFR0_EL1.FP */
+    WHOLE     /* the entry is for all 64 bits, which the guest sees unchanged */
 };
 
 #define ENTRY(id_register, shift, limit, kind) \
@@ -30,7 +32,7 @@ enum kind {
 #define HIDE_SIGNED(id_register, name, shift)        ENTRY(id_register, shift, 15u, SIGNED)
 #define SHOW_WHOLE(id_register)                      ENTRY(id_register, 0u, 0u, WHOLE)
 
-static const uint16_t table[] = {
+static const uint16_t shown_fields[] = {
     /* Hidden: EL2, EL3, SEL2, RAS, SVE, MPAM, AMU, RME. EL1 is AArch64 alone (HCR_EL2.RW). */
     SHOW(ID_AA64PFR0_EL1, EL0, 0u, 2u),
     SHOW(ID_AA64PFR0_EL1, EL1, 4u, 1u),
@@ -182,8 +184,8 @@ uint64_t features_shown(unsigned id_register, uint64_t value)
 {
     uint64_t shown = 0;
 
-    for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
-        unsigned entry = table[i], shift = 4 * ENTRY_FIELD(entry);
+    for (size_t i = 0; i < sizeof(shown_fields) / sizeof(shown_fields[0]); i++) {
+        unsigned entry = shown_fields[i], shift = 4 * ENTRY_FIELD(entry);
 
         if (ENTRY_REGISTER(entry) != id_register) {
             continue;
@@ -196,7 +198,8 @@ uint64_t features_shown(unsigned id_register, uint64_t value)
     return shown;
 }
 
-static uint64_t when(unsigned field, uint64_t bits)
+/* Returns `bits` if the field shows that the processor has the feature, otherwise 0. */
+static uint64_t bits_if(unsigned field, uint64_t bits)
 {
     return field != 0 ? bits : 0;
 }
@@ -212,8 +215,8 @@ static uint64_t debug_control(const struct features *features)
     unsigned pmu = ID_FIELD(features->dfr0, DFR0_PMUVER);
     uint64_t control = MDCR_TDRA | MDCR_TDOSA | features->counters;
 
-    control |= when(ID_FIELD(features->dfr0, DFR0_PMSVER), MDCR_TPMS);
-    control |= when(ID_FIELD(features->dfr0, DFR0_TRACEFILT), MDCR_TTRF);
+    control |= bits_if(ID_FIELD(features->dfr0, DFR0_PMSVER), MDCR_TPMS);
+    control |= bits_if(ID_FIELD(features->dfr0, DFR0_TRACEFILT), MDCR_TTRF);
     if (pmu >= PMU_V3P1 && pmu != ID_PMU_IMPLEMENTATION_DEFINED) {
         control |= MDCR_HPMD;
     }
@@ -223,7 +226,7 @@ static uint64_t debug_control(const struct features *features)
     return control;
 }
 
-static void fine_grained(const struct features *features, struct controls *controls)
+static void set_fine_grained(const struct features *features, struct controls *controls)
 {
     unsigned ras = ID_FIELD(features->pfr0, PFR0_RAS);
     unsigned regions = ID_FIELD(features->mmfr1, MMFR1_LO);
@@ -231,19 +234,19 @@ static void fine_grained(const struct features *features, struct controls *contr
     unsigned profiling = ID_FIELD(features->dfr0, DFR0_PMSVER);
     unsigned trace_buffer = ID_FIELD(features->dfr0, DFR0_TRACEBUFFER);
 
-    controls->hfgrtr = when(ras, HFGRTR_ERR) | when(regions, HFGRTR_LOR);
-    controls->hfgwtr = when(ras, HFGWTR_ERR) | when(regions, HFGWTR_LOR);
+    controls->hfgrtr = bits_if(ras, HFGRTR_ERR) | bits_if(regions, HFGRTR_LOR);
+    controls->hfgwtr = bits_if(ras, HFGWTR_ERR) | bits_if(regions, HFGWTR_LOR);
     controls->hfgitr = 0;
     if (ID_FIELD(features->isar1, ISAR1_SPECRES) > SPECRES_WITHOUT_COSP) {
         controls->hfgitr |= HFGITR_COSPRCTX;
     }
-    controls->hfgitr |= when(ID_FIELD(features->isar2, ISAR2_ATS1A), HFGITR_ATS1E1A);
-    controls->hdfgrtr =
-        when(trace, HDFGRTR_TRC) | when(profiling, HDFGRTR_SPE) | when(trace_buffer, HDFGRTR_TRB);
-    controls->hdfgwtr =
-        when(trace, HDFGWTR_TRC) | when(profiling, HDFGWTR_SPE) | when(trace_buffer, HDFGWTR_TRB);
-    controls->hdfgwtr |= when(ID_FIELD(features->dfr0, DFR0_TRACEFILT), HDFGWTR_TRFCR_EL1);
-    controls->hafgrtr = when(ID_FIELD(features->pfr0, PFR0_AMU), HAFGRTR_ALL);
+    controls->hfgitr |= bits_if(ID_FIELD(features->isar2, ISAR2_ATS1A), HFGITR_ATS1E1A);
+    controls->hdfgrtr = bits_if(trace, HDFGRTR_TRC) | bits_if(profiling, HDFGRTR_SPE) |
+                        bits_if(trace_buffer, HDFGRTR_TRB);
+    controls->hdfgwtr = bits_if(trace, HDFGWTR_TRC) | bits_if(profiling, HDFGWTR_SPE) |
+                        bits_if(trace_buffer, HDFGWTR_TRB);
+    controls->hdfgwtr |= bits_if(ID_FIELD(features->dfr0, DFR0_TRACEFILT), HDFGWTR_TRFCR_EL1);
+    controls->hafgrtr = bits_if(ID_FIELD(features->pfr0, PFR0_AMU), HAFGRTR_ALL);
 }
 
 void features_control(const struct features *features, struct controls *controls)
@@ -252,19 +255,19 @@ void features_control(const struct features *features, struct controls *controls
         ID_FIELD(features->pfr0, PFR0_MPAM) != 0 || ID_FIELD(features->pfr1, PFR1_MPAM_FRAC) != 0;
 
     controls->hcr = HCR_GUEST;
-    controls->hcr |= when(ID_FIELD(features->pfr0, PFR0_RAS), HCR_TERR);
-    controls->hcr |= when(ID_FIELD(features->mmfr1, MMFR1_LO), HCR_TLOR);
+    controls->hcr |= bits_if(ID_FIELD(features->pfr0, PFR0_RAS), HCR_TERR);
+    controls->hcr |= bits_if(ID_FIELD(features->mmfr1, MMFR1_LO), HCR_TLOR);
     if (ID_FIELD(features->pfr1, PFR1_MTE) >= MTE_WITH_MEMORY) {
         controls->hcr |= HCR_TID5;
     }
     if (features_have_pointer_authentication(features)) {
         controls->hcr |= HCR_APK | HCR_API;
     }
-    controls->hcrx = when(ID_FIELD(features->isar2, ISAR2_MOPS), HCRX_MSCEN);
+    controls->hcrx = bits_if(ID_FIELD(features->isar2, ISAR2_MOPS), HCRX_MSCEN);
     controls->cptr = CPTR_RES1;
-    controls->cptr |= when(ID_FIELD(features->dfr0, DFR0_TRACEVER), CPTR_TTA);
-    controls->cptr |= when(ID_FIELD(features->pfr0, PFR0_AMU), CPTR_TAM);
+    controls->cptr |= bits_if(ID_FIELD(features->dfr0, DFR0_TRACEVER), CPTR_TTA);
+    controls->cptr |= bits_if(ID_FIELD(features->pfr0, PFR0_AMU), CPTR_TAM);
     controls->mdcr = debug_control(features);
     controls->mpam2 = mpam ? MPAM2_TIDR | MPAM2_TRAPMPAM0EL1 | MPAM2_TRAPMPAM1EL1 : 0;
-    fine_grained(features, controls);
+    set_fine_grained(features, controls);
 }

@@ -50,7 +50,7 @@ static void set_fine_grained_traps(const struct features *features, const struct
     if (ID_FIELD(features->pfr0, PFR0_AMU) != 0) {
         register_write(HAFGRTR_EL2, controls->hafgrtr);
     }
-    if (version >= FGT_WITH_SECOND) { /* almost all of their bits trap while they are 0 */
+    if (version >= FGT_WITH_SECOND) { /* almost all bits of these registers trap while they are 0 */
         register_write(HFGRTR2_EL2, 0);
         register_write(HFGWTR2_EL2, 0);
         register_write(HFGITR2_EL2, 0);
@@ -70,7 +70,7 @@ static void set_controls(const struct features *features)
     if (ID_FIELD(features->mmfr1, MMFR1_HCX) != 0) {
         register_write(HCRX_EL2, controls.hcrx);
     }
-    if (controls.mpam2 != 0) { /* the guest has PARTID 0, the default */
+    if (controls.mpam2 != 0) { /* the guest's accesses have PARTID 0, the default */
         register_write(MPAM1_EL1, 0);
         register_write(MPAM0_EL1, 0);
         register_write(MPAM2_EL2, controls.mpam2);
@@ -104,8 +104,8 @@ void guest_state_init(const struct vcpu *vcpu)
     register_write(cnthctl_el2, CNTHCTL_EL1PCTEN | CNTHCTL_EL1PCEN);
     register_write(cntvoff_el2, 0);
     register_write(hstr_el2, 0);
-    /* Unlocks the OS lock, which is locked after a reset and then blocks debug exceptions, and the
-     * OS double lock. A guest can't reach them. */
+    /* Unlocks the OS lock, which is locked after a reset and blocks debug exceptions then, and the
+     * OS double lock. A guest can't access these locks. */
     register_write(oslar_el1, 0);
     register_write(osdlr_el1, 0);
     __asm__ volatile("dsb ishst\n\tisb\n\ttlbi vmalls12e1\n\tdsb nsh\n\tisb" : : : "memory");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* uint64_t id_register_read(unsigned id_register): features.h. The number of the register is part
- * of the instruction MRS, so each register has a pair of instructions, in the order of the numbers.
- * A register that is not allocated reads as 0. */
+/* uint64_t id_register_read(unsigned id_register): see features.h. The number of an ID register is
+ * part of the MRS instruction, so each register has a pair of instructions, in the order of the
+ * numbers. A register that is not allocated reads as 0. */
     .text
     .global id_register_read
     .type id_register_read, %function

@@ -10,14 +10,14 @@
 #include "scheduler/scheduler.h"
 #include "vcpu/guest_state.h"
 
-/* Waits until an interrupt is pending, for the guest or for the hypervisor. */
+/* Waits until an interrupt is pending for the guest or for the hypervisor. */
 static void suspend(struct vcpu *vcpu)
 {
     uint64_t active;
 
     if (listed_has(vcpu->partition)) {
-        /* A pending list register does not end WFI at EL2. A pending interrupt enters EL2 again as
-         * soon as the guest continues. */
+        /* WFI at EL2 does not end for a pending list register. If there is none, a pending
+         * interrupt that ends WFI enters EL2 as soon as the guest continues. */
         if (!listed_is_pending(vcpu)) {
             scheduler_wait(vcpu);
         }
@@ -47,7 +47,7 @@ void power_change(struct vcpu *vcpu, enum psci_action action, uint32_t target)
     case ACTION_SYSTEM_RESET:
         life_request_by_guest(vcpu, REQUEST_RESET);
         break;
-    case ACTION_CORE_OFF: /* the VCPU is off now: the guest does not continue */
+    case ACTION_CORE_OFF: /* the VCPU is off now, so monitor_trap() does not continue the guest */
     case ACTION_RETURN:
         break;
     }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "vcpu/undefined.h"
 
-/* Arm ARM, SPSR_EL1, for an exception taken from AArch64 and from AArch32. */
-#define STATE_MODE       UINT64_C(0xf) /* AArch64: M[3:2] is the level, M[0] the stack */
+/* Fields of SPSR_EL1 after an exception from AArch64 or from AArch32 (Arm ARM). */
+#define STATE_MODE       UINT64_C(0xf) /* AArch64: M[3:2]: exception level, M[0]: stack pointer */
 #define STATE_EL0T       UINT64_C(0x0)
 #define STATE_EL1T       UINT64_C(0x4)
 #define STATE_EL1H       UINT64_C(0x5)
@@ -15,11 +15,11 @@
 #define STATE_TCO        (UINT64_C(1) << 25)
 #define STATE_CONDITIONS (UINT64_C(0xf) << 28) /* N, Z, C, V */
 
-/* SCTLR_EL1. */
-#define CONTROL_SPAN  (UINT64_C(1) << 23) /* an exception leaves PSTATE.PAN as it is */
-#define CONTROL_DSSBS (UINT64_C(1) << 44) /* PSTATE.SSBS after an exception */
+/* Bits of SCTLR_EL1. */
+#define CONTROL_SPAN  (UINT64_C(1) << 23) /* an exception does not change PSTATE.PAN */
+#define CONTROL_DSSBS (UINT64_C(1) << 44) /* value of PSTATE.SSBS after an exception */
 
-/* Arm ARM, "Exception vectors". */
+/* Offsets of vectors for synchronous exceptions (Arm ARM, "Exception vectors"). */
 #define FROM_EL1_SP0 0x000u
 #define FROM_EL1_SP1 0x200u
 #define FROM_EL0     0x400u
