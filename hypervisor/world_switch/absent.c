@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* For images in which each VCPU has a core of its own. */
+/* Replaces lazy_registers.c in images in which each VCPU has a core of its own. */
 #include "world_switch/lazy_registers.h"
 
 void lazy_registers_load_vectors(struct vcpu *vcpu)

@@ -6,12 +6,13 @@
 #include "vcpu/controls.h"
 #include "vcpu/features.h"
 
-/* Arm ARM, MDSCR_EL1: MDE and SS, debug exceptions of breakpoints and of single steps. */
+/* MDE and SS enable debug exceptions of breakpoints and watchpoints, and of single steps (Arm ARM,
+ * MDSCR_EL1). */
 #define MDSCR_EXCEPTIONS (UINT64_C(1) << 15 | UINT64_C(1))
 
-/* Arm ARM, PMCR_EL0. */
+/* Fields of PMCR_EL0 (Arm ARM). */
 #define PMCR_ENABLE   UINT64_C(1)
-#define PMCR_WRITABLE UINT64_C(0xf9) /* without P and C, which reset the counters */
+#define PMCR_WRITABLE UINT64_C(0xf9) /* all but P and C, which reset the counters */
 #define PMCR_N_SHIFT  11
 #define PMCR_N_MASK   0x1fu
 #define COUNTERS_ALL  UINT32_MAX
@@ -41,8 +42,8 @@ bool debug_has_effect(const struct debug_resources *resources)
            (resources->has_pmu && (register_read(pmcr_el0) & PMCR_ENABLE) != 0);
 }
 
-static void save_monitors(const struct debug_resources *resources,
-                          struct debug_registers *registers)
+static void save_performance_monitors(const struct debug_resources *resources,
+                                      struct debug_registers *registers)
 {
     registers->control = register_read(pmcr_el0) & PMCR_WRITABLE;
     register_write(pmcr_el0, registers->control & ~PMCR_ENABLE);
@@ -60,11 +61,11 @@ static void save_monitors(const struct debug_resources *resources,
         registers->counts[counter] = register_read(pmxevcntr_el0);
         registers->events[counter] = register_read(pmxevtyper_el0);
     }
-    register_write(pmintenclr_el1, COUNTERS_ALL); /* no interrupt of this VCPU for another */
+    register_write(pmintenclr_el1, COUNTERS_ALL); /* an overflow must not interrupt the next VCPU */
 }
 
-static void load_monitors(const struct debug_resources *resources,
-                          const struct debug_registers *registers)
+static void load_performance_monitors(const struct debug_resources *resources,
+                                      const struct debug_registers *registers)
 {
     register_write(pmcntenclr_el0, COUNTERS_ALL);
     register_write(pmintenclr_el1, COUNTERS_ALL);
@@ -92,7 +93,7 @@ void debug_save(const struct debug_resources *resources, struct debug_registers 
     registers->claims = register_read(dbgclaimclr_el1);
     registers->communication = register_read(mdccint_el1);
     if (resources->has_pmu) {
-        save_monitors(resources, registers);
+        save_performance_monitors(resources, registers);
     }
 }
 
@@ -103,11 +104,12 @@ void debug_load(const struct debug_resources *resources, const struct debug_regi
     register_write(dbgclaimclr_el1, DBGCLAIM_ALL);
     register_write(dbgclaimset_el1, registers->claims);
     register_write(mdccint_el1, registers->communication);
-    /* Of a channel to a debugger outside of the board, which no guest has. */
+    /* Debug Communications Channel registers are not saved, because guests have no external
+     * debugger. */
     register_write(osdtrrx_el1, 0);
     register_write(osdtrtx_el1, 0);
     if (resources->has_pmu) {
-        load_monitors(resources, registers);
+        load_performance_monitors(resources, registers);
     }
     instruction_barrier();
 }
@@ -125,7 +127,7 @@ bool debug_is_trapped(unsigned name)
     unsigned crn = REGISTER_CRN(name), crm = REGISTER_CRM(name);
 
     if (REGISTER_OP0(name) == 2) {
-        return crn != 1; /* the OS lock and others with CRn 1 are trapped for all guests */
+        return crn != 1; /* registers with CRn 1, such as the OS lock, are trapped for all guests */
     }
     return REGISTER_OP0(name) == 3 && ((crn == 9 && crm >= 12) || (crn == 14 && crm >= 8));
 }

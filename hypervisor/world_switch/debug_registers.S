@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Saves and loads registers whose numbers are part of the instruction (world_switch/debug.h). x0: the
- * pairs in memory, x1: their number. Each function jumps to the three instructions of the last pair,
- * and goes on to the first.
+ * Functions that save and load debug registers (world_switch/debug.h). The numbers of these
+ * registers are part of instructions. x0: the pairs in memory, x1: their number. Each function
+ * jumps to the three instructions of the last pair, and continues to the first pair.
  */
 #define SAVE_PAIRS(name, control, value)                                   \
     .global name;                                                          \

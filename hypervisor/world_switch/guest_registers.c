@@ -3,10 +3,10 @@
 
 #include "hypervisor/registers.h"
 
-/* Arm ARM, TCR_EL1: EPD0 and EPD1, no table walks. */
+/* EPD0 and EPD1 disable table walks (Arm ARM, TCR_EL1). */
 #define TCR_NO_WALKS (UINT64_C(1) << 7 | UINT64_C(1) << 23)
 
-/* Arm ARM, CNTV_CTL_EL0. */
+/* Bits of CNTV_CTL_EL0 and CNTP_CTL_EL0 (Arm ARM). */
 #define TIMER_ENABLE UINT64_C(1)
 #define TIMER_MASKED UINT64_C(2)
 
@@ -94,9 +94,10 @@ void guest_registers_save(struct guest_registers *registers, bool has_pointer_ke
     }
     register_write(cntv_ctl_el0, 0);
     register_write(cntp_ctl_el0, 0);
-    /* From here on the core may walk tables of EL1 speculatively with a mixture of two guests'
-     * registers. TLB entries made so would have the wrong VMID (Arm ARM, "Out-of-context
-     * translation regimes" permits walks only where the registers allow them). */
+    /* EPD0 and EPD1 disable speculative walks of EL1's tables until all registers of the next guest
+     * are loaded. A walk with a mixture of both guests' registers would make TLB entries with the
+     * wrong VMID (Arm ARM, "Out-of-context translation regimes" permits walks only where the
+     * registers allow them). */
     register_write(tcr_el1, registers->tcr_el1 | TCR_NO_WALKS);
     instruction_barrier();
 }
@@ -113,11 +114,13 @@ void guest_registers_load(const struct guest_registers *registers, bool has_poin
     register_write(tcr_el1, registers->tcr_el1);
 }
 
-/* Arm BSA, "PPI assignments": the timers' interrupts. */
+/* Interrupts of the guest's timers (Arm BSA, "PPI assignments"). */
 #define PPI_VIRTUAL_TIMER  (UINT32_C(1) << 27)
 #define PPI_PHYSICAL_TIMER (UINT32_C(1) << 30)
 
-static uint64_t expiry(bool enabled, uint64_t control, uint64_t value)
+/* Returns the time at which a timer expires, or UINT64_MAX if its interrupt is disabled or masked.
+ */
+static uint64_t timer_expiry(bool enabled, uint64_t control, uint64_t value)
 {
     return enabled && (control & (TIMER_ENABLE | TIMER_MASKED)) == TIMER_ENABLE ? value
                                                                                 : UINT64_MAX;
@@ -125,10 +128,10 @@ static uint64_t expiry(bool enabled, uint64_t control, uint64_t value)
 
 uint64_t guest_registers_expiry(const struct guest_registers *registers, uint32_t enabled)
 {
-    uint64_t virtual = expiry((enabled & PPI_VIRTUAL_TIMER) != 0, registers->cntv_ctl_el0,
-                              registers->cntv_cval_el0);
-    uint64_t physical = expiry((enabled & PPI_PHYSICAL_TIMER) != 0, registers->cntp_ctl_el0,
-                               registers->cntp_cval_el0);
+    uint64_t virtual = timer_expiry((enabled & PPI_VIRTUAL_TIMER) != 0, registers->cntv_ctl_el0,
+                                    registers->cntv_cval_el0);
+    uint64_t physical = timer_expiry((enabled & PPI_PHYSICAL_TIMER) != 0, registers->cntp_ctl_el0,
+                                     registers->cntp_cval_el0);
 
     return virtual < physical ? virtual : physical;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The system registers of a guest on a core that it shares: all that it can write and that the
- * hardware uses, and the EL2 registers that differ between VCPUs. Not here: the registers of the
- * interrupt controller (world_switch/interrupts.h), and FP and SIMD (world_switch/vectors.S).
+ * System registers of a guest on a shared core: all that the guest can write and that the hardware
+ * uses, and the EL2 registers that differ between VCPUs. The registers of the interrupt controller
+ * are in world_switch/interrupts.h, those of FP and SIMD in world_switch/vectors.h.
  */
 #ifndef WORLD_SWITCH_GUEST_REGISTERS_H
 #define WORLD_SWITCH_GUEST_REGISTERS_H
@@ -10,9 +10,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The registers are in pairs: two are read or written together, and their fields are loaded or
- * stored by one instruction. The translation regime of EL1 comes first: guest_registers_load()
- * stops speculative walks of it meanwhile. */
+/* The registers are in pairs: two are read or written together, and one instruction loads or stores
+ * their fields. The registers of EL1's translation regime come first. guest_registers_load() loads
+ * them while speculative walks are disabled. */
 #define GUEST_TRANSLATION(pair)                                                          \
     pair(sctlr_el1, ttbr0_el1) pair(ttbr1_el1, mair_el1) pair(amair_el1, contextidr_el1) \
         pair(vttbr_el2, vmpidr_el2) pair(hcr_el2, cpacr_el1)
@@ -21,7 +21,8 @@
     pair(vbar_el1, sp_el0) pair(sp_el1, elr_el1) pair(spsr_el1, esr_el1) pair(far_el1, afsr0_el1) \
         pair(afsr1_el1, par_el1)
 
-/* With the timers last: they are loaded after their values. */
+/* The control registers of the timers come last, because they are loaded after the compare
+ * values. */
 #define GUEST_THREADS_AND_TIMERS(pair)                                                    \
     pair(csselr_el1, tpidr_el1) pair(tpidr_el0, tpidrro_el0) pair(mdscr_el1, cntkctl_el1) \
         pair(cntv_cval_el0, cntp_cval_el0) pair(cntv_ctl_el0, cntp_ctl_el0)
@@ -33,17 +34,20 @@ struct guest_registers {
     GUEST_TRANSLATION(GUEST_REGISTER_FIELDS)
     GUEST_EXCEPTIONS(GUEST_REGISTER_FIELDS)
     GUEST_THREADS_AND_TIMERS(GUEST_REGISTER_FIELDS)
-    uint64_t pointer_keys[10]; /* FEAT_PAuth */
+    uint64_t pointer_keys[10]; /* keys of pointer authentication (FEAT_PAuth) */
 };
 
-/* Saves the registers of the guest that executed last, and stops its timers. */
+/* Saves the registers of the guest that executed last, stops its timers, and disables table walks
+ * of EL1. `has_pointer_keys`: the processor has FEAT_PAuth. */
 void guest_registers_save(struct guest_registers *registers, bool has_pointer_keys);
 
-/* Loads the registers of the guest that executes next. */
+/* Loads the registers of the guest that executes next, and enables table walks of EL1 as the guest
+ * has set them. */
 void guest_registers_load(const struct guest_registers *registers, bool has_pointer_keys);
 
-/* Returns CNTPCT_EL0 at which the first timer of the guest expires whose interrupt is enabled, or
- * UINT64_MAX. `enabled`: GICR_ISENABLER0. */
+/* Returns the value of CNTPCT_EL0 at which the first timer of the guest expires, or UINT64_MAX.
+ * Timers whose interrupt is disabled or masked do not count. `enabled`: GICR_ISENABLER0 of the
+ * VCPU. */
 uint64_t guest_registers_expiry(const struct guest_registers *registers, uint32_t enabled);
 
 #endif

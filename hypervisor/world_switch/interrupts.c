@@ -9,8 +9,9 @@
 #define ICFGR_PPIS (GIC_ICFGR + 4u)
 #define SGI_BITS   0xffffu
 
-/* Save and load the active priorities of one group. IHI 0069, ICH_AP1R<n>_EL2: n = 1 exists with 6
- * bits of preemption or more, n = 2 and 3 with 7. */
+/* Defines functions that save and load the active priorities of one group. The register with n = 1
+ * exists with at least 6 bits of preemption, those with n = 2 and 3 with 7 (IHI 0069,
+ * ICH_AP1R<n>_EL2). */
 #define ACTIVE_PRIORITIES(group)                                          \
     static void save_active##group(uint64_t *active, unsigned bits)       \
     {                                                                     \
@@ -64,7 +65,8 @@ static void save_lists(const struct interrupt_resources *resources, struct saved
     saved->machine_control = GIC_REGISTER_READ(ICH_VMCR_EL2);
     save_active0(saved->active0, bits);
     save_active1(saved->active1, bits);
-    GIC_REGISTER_WRITE(ICH_HCR_EL2, 0); /* no maintenance interrupt of this VCPU for another */
+    /* Its maintenance interrupt must not interrupt the next VCPU. */
+    GIC_REGISTER_WRITE(ICH_HCR_EL2, 0);
 }
 
 static void load_lists(const struct interrupt_resources *resources,
@@ -83,7 +85,8 @@ static void load_lists(const struct interrupt_resources *resources,
     GIC_REGISTER_WRITE(ICH_HCR_EL2, saved->list_control);
 }
 
-/* IHI 0069, 12.1.3: these registers have word accesses alone. */
+/* Returns the address of the first of the two registers that private_settings.priorities[word] has.
+ * They have word accesses only (IHI 0069, 12.1.3). */
 static uintptr_t priority_words(const struct gic_frame *frame, unsigned word)
 {
     return frame->interrupts + GIC_IPRIORITYR + UINT64_C(8) * word;
@@ -107,7 +110,8 @@ static bool are_equal(const uint64_t a[PRIVATE_PRIORITY_WORDS],
     return ((a[0] ^ b[0]) | (a[1] ^ b[1]) | (a[2] ^ b[2]) | (a[3] ^ b[3])) == 0;
 }
 
-/* The VCPUs of a core mostly have the same settings: then nothing is written. */
+/* Loads the settings of private interrupts. Mostly the VCPUs of a core have the same settings, and
+ * nothing is written. */
 static void load_settings(const struct gic_frame *frame, const struct private_settings *settings,
                           const struct private_settings *last)
 {
@@ -126,8 +130,8 @@ static void load_settings(const struct gic_frame *frame, const struct private_se
     }
 }
 
-/* Returns the interrupts that are edge-triggered: SGIs, and PPIs by GICR_ICFGR1, which has two bits
- * for each. */
+/* Returns the private interrupts that are edge-triggered: all SGIs, and PPIs by GICR_ICFGR1, which
+ * has two bits for each PPI. */
 static uint32_t edge_triggered(const struct private_settings *settings)
 {
     uint32_t edges = SGI_BITS;
@@ -138,12 +142,14 @@ static uint32_t edge_triggered(const struct private_settings *settings)
     return edges;
 }
 
-/* The pending state of a level-sensitive interrupt is that of its line, for example of the VCPU's
- * timer: it is pending again as soon as the timer is loaded. */
+/* The saved pending state of a level-sensitive interrupt is not loaded: it is the state of the
+ * interrupt's line. For example, the interrupt of the VCPU's timer is pending again as soon as the
+ * timer is loaded. */
 bool interrupts_save(const struct interrupt_resources *resources, struct vcpu *vcpu,
                      struct saved_interrupts *saved)
 {
-    const struct gic_frame frame = resources->frame; /* a copy: device accesses do not change it */
+    /* Copied, so that the compiler need not load it again after each device access. */
+    const struct gic_frame frame = resources->frame;
     uint32_t pending, active;
 
     save_lists(resources, saved);
@@ -168,7 +174,8 @@ void interrupts_load(const struct interrupt_resources *resources,
 {
     const struct gic_frame frame = resources->frame;
 
-    /* The last guest may have cleared it, where EL1 has the choice (IHI 0069, ICC_SRE_EL1). */
+    /* The last guest may have cleared SRE, where the implementation lets EL1 do so (IHI 0069,
+     * ICC_SRE_EL1). */
     GIC_REGISTER_WRITE(ICC_SRE_EL1, ICC_SRE_OWN);
     load_settings(&frame, &saved->settings, last);
     if (saved->pending != 0) {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* From the monitor of one VCPU to that of another (scheduler/core.h). The code is mapped at the same
- * address in both. */
+/* Switches from the monitor of one VCPU to that of another (scheduler/core.h). Both map this code
+ * at the same address. */
 #include "entry/macros.inc"
 #include "hypervisor_offsets.h"
 
-#define CALLER_BYTES 96 /* x19 to x30, which a called function keeps */
+#define CALLER_BYTES 96 /* size of x19 to x30, which a called function preserves */
 
     .text
     .macro save_caller place

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* void vectors_save(struct vector_registers *), and the same for vectors_load(). */
+/* void vectors_save(struct vector_registers *) and void vectors_load(const struct vector_registers
+ * *) */
 #include "hypervisor_offsets.h"
 
     .arch armv8-a+fp+simd
