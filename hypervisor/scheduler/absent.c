@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* For images in which each VCPU has a core of its own. */
+/* Replaces shared_core.c and start.c in images in which each VCPU has a core of its own. */
 #include "scheduler/scheduler.h"
 
 #include "entry/interrupt.h"

@@ -10,8 +10,8 @@ static const struct description_vcpu *described(const struct vcpu *vcpu)
     return &vcpu->partition->described->vcpus[vcpu->number];
 }
 
-/* Makes the page in which the partition's guest reads the times of its VCPUs. Its stage 2 may be
- * in use by the SMMU, which aborts all DMA until the partition starts. */
+/* Makes the page with the times of the partition's VCPUs, and maps it for its guest. The SMMU may
+ * use this stage 2 already, but it aborts all DMA until the partition starts. */
 static void make_times(struct partition *partition, uint64_t stage2)
 {
     uint64_t guest = partition->described->times;
@@ -23,7 +23,7 @@ static void make_times(struct partition *partition, uint64_t stage2)
     }
 }
 
-/* Makes a page for the core, and its trace behind it, aligned to its size. */
+/* Makes the core's page and, behind it, the ring of its trace, which is aligned to its size. */
 static struct shared_core *make_core(void)
 {
     struct shared_core *core;

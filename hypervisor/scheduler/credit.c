@@ -60,16 +60,17 @@ void credit_block(struct credit *credit, unsigned place)
     }
 }
 
-/* The time that the VCPU's share takes to grow by `ticks`, rounded up. `ticks`: a quantum at most,
- * so the product has less than 32 + 21 bits. */
+/* Returns the time, rounded up, in which the VCPU's share grows by `ticks`. `ticks`: a quantum at
+ * most, so the product has less than 32 + 21 bits. */
 static uint64_t refill_time(const struct credit *credit, const struct credit_vcpu *vcpu,
                             uint64_t ticks)
 {
     return (ticks * credit->total + vcpu->weight - 1) / vcpu->weight;
 }
 
-/* Time beyond the share that nobody else needed must not defer boosts for ever: the next one is due
- * when the share has grown by a quantum, at the latest. */
+/* Defers the VCPU's next boost after an execution of `ticks` until `now`. A VCPU may execute beyond
+ * its share while no other needs the time. That must not defer boosts without a bound, so the next
+ * boost is due at the latest when the share has grown by a quantum. */
 static void defer_boost(const struct credit *credit, struct credit_vcpu *vcpu, uint64_t ticks,
                         uint64_t now)
 {
@@ -79,7 +80,8 @@ static void defer_boost(const struct credit *credit, struct credit_vcpu *vcpu, u
     vcpu->boost_due = smaller(larger(vcpu->boost_due, now - ticks) + charged, latest);
 }
 
-/* The VCPU takes part in the choice from now on. */
+/* Makes a VCPU that was woken take part in choices. Raises its account to the floor, and boosts it
+ * if its boost is due. */
 static void admit(struct credit *credit, unsigned place, uint64_t now)
 {
     struct credit_vcpu *vcpu = &credit->vcpus[place];
@@ -119,7 +121,7 @@ void credit_charge(struct credit *credit, unsigned place, uint64_t ticks, uint64
 
 unsigned credit_choose(struct credit *credit, uint64_t now)
 {
-    /* At most one round for each VCPU. */
+    /* The loop has at most one round for each VCPU. */
     for (uint32_t left = credit->woken; left != 0; left &= left - 1) {
         admit(credit, (unsigned)__builtin_ctz(left), now);
     }

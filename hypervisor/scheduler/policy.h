@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The scheduler of a shared core, as the description chooses it for the core: reservation.h or
- * credit.h, which explain the functions. A test of a flag takes fewer instructions than a call by a
- * pointer.
+ * The scheduler of a shared core: reservation.h or credit.h, whichever the description selects for
+ * the core. They explain the functions. A flag selects the scheduler, because a test of a flag
+ * takes fewer instructions than a call by a pointer.
  */
 #ifndef SCHEDULER_POLICY_H
 #define SCHEDULER_POLICY_H
@@ -15,13 +15,14 @@
 #include <stdint.h>
 
 #define POLICY_LEVELS TOURNAMENT_PLACES
-#define POLICY_NONE   POLICY_LEVELS /* no VCPU */
+#define POLICY_NONE   POLICY_LEVELS /* value of a level: no VCPU */
 
 _Static_assert(POLICY_LEVELS == DESCRIPTION_CORE_VCPUS_MAX, "each VCPU of a core has a level");
 
 _Static_assert(RESERVATION_NONE == POLICY_NONE && CREDIT_NONE == POLICY_NONE, "one value");
 _Static_assert(TRACE_NONE == POLICY_NONE, "one value");
 
+/* A scheduler of either kind. */
 struct policy {
     bool is_credit;
     union {
@@ -30,7 +31,7 @@ struct policy {
     };
 };
 
-/* `quantum`: ticks; 0: the scheduler is reservation. */
+/* Initialises the scheduler. `quantum`: ticks; 0: the scheduler is reservation.h. */
 static inline void policy_init(struct policy *policy, uint64_t quantum)
 {
     policy->is_credit = quantum != 0;
@@ -41,14 +42,14 @@ static inline void policy_init(struct policy *policy, uint64_t quantum)
     }
 }
 
-/* Both schedulers begin with `runnable` and another set, so both may be read from either (C11,
- * 6.5.2.3, 6). */
+/* Returns true if the VCPU has work. Both schedulers begin with `runnable` and a second set, so
+ * both sets may be read by either type (C11, 6.5.2.3, 6). */
 static inline bool policy_is_runnable(const struct policy *policy, unsigned level)
 {
     return (policy->reservation.runnable >> level & 1) != 0;
 }
 
-/* Returns true if the VCPU could execute: it has work, and budget unless it has a weight. */
+/* Returns true if the VCPU could execute: it has work and, on a core shared by budgets, budget. */
 static inline bool policy_is_ready(const struct policy *policy, unsigned level)
 {
     uint32_t ready = policy->reservation.runnable;
@@ -57,7 +58,7 @@ static inline bool policy_is_ready(const struct policy *policy, unsigned level)
     return (ready >> level & 1) != 0;
 }
 
-/* Writes a record with both sets. */
+/* Writes a record with both sets to the trace. */
 static inline void policy_trace(const struct policy *policy, struct trace *trace, uint64_t now,
                                 enum trace_kind kind, unsigned level)
 {
@@ -92,7 +93,8 @@ static inline void policy_charge(struct policy *policy, unsigned level, uint64_t
     }
 }
 
-/* Also finds the time of the next choice. */
+/* Returns the level of the VCPU that has to execute now, or POLICY_NONE. Sets *next to the time at
+ * which another choice is due. */
 static inline unsigned policy_choose_level(struct policy *policy, uint64_t now, uint64_t *next)
 {
     unsigned level;

@@ -19,7 +19,8 @@ static uint64_t eligible_time(const struct reservation *reservation, unsigned le
                                      : sporadic_server_eligible(&server->main);
 }
 
-/* The VCPU's budget may have changed: notes whether it has some, or when it gets some. */
+/* Updates the scheduler after a change of the VCPU's budget: it is funded now, or its next
+ * replenishment is noted. */
 static void refresh(struct reservation *reservation, unsigned level, uint64_t now)
 {
     uint64_t eligible = eligible_time(reservation, level);
@@ -54,7 +55,8 @@ void reservation_add_io(struct reservation *reservation, unsigned level,
     reservation->io |= bit_of(level);
 }
 
-/* The VCPU is charged for all that it has executed before it blocked. */
+/* Ends the use of the VCPU's server, after the VCPU has blocked and was charged for its
+ * execution. */
 static void end_execution(struct reservation *reservation, unsigned level, uint64_t now)
 {
     union reservation_server *server = reservation->servers[level];
@@ -66,7 +68,8 @@ static void end_execution(struct reservation *reservation, unsigned level, uint6
     }
 }
 
-/* An I/O VCPU may not have been charged since it blocked: its use ends with this then. */
+/* Begins the use of the VCPU's server. An I/O VCPU may not have been charged after it blocked; then
+ * its last use ends here. */
 static void begin_execution(struct reservation *reservation, unsigned level, uint64_t now)
 {
     union reservation_server *server = reservation->servers[level];
@@ -116,7 +119,7 @@ unsigned reservation_choose(struct reservation *reservation, uint64_t now)
 {
     uint32_t ready;
 
-    /* At most one round for each VCPU: its place then is UINT64_MAX. */
+    /* The loop has at most one round for each VCPU, whose time is UINT64_MAX afterwards. */
     while (tournament_earliest(&reservation->replenishments) <= now) {
         unsigned level = tournament_winner(&reservation->replenishments);
 

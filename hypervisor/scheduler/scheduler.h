@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Cores that several VCPUs share. Images without shared cores have absent.c and boot_absent.c.
+ * Cores that several VCPUs share (docs/decisions/0030). Images without shared cores have absent.c
+ * and boot_absent.c instead.
  *
- * A VCPU that does not execute keeps its place in the code of its monitor: each VCPU has a stack of
- * its own. So a function here that lets another VCPU execute returns later, when the VCPU of the
- * caller executes again. Nothing that was read before the call is known to be true then.
+ * Each VCPU has a monitor with a stack of its own. So a function that lets another VCPU execute
+ * returns later, when the calling VCPU executes again. Values that the caller has read before may
+ * have changed then.
  *
  * All functions are called on the VCPU's own processor, with interrupts masked.
  */
@@ -18,40 +19,49 @@
 
 struct processor;
 
-/* Of the trace of a shared core, which lies behind the page of the core (scheduler/trace.h). */
+/* Size of a shared core's trace, which follows the core's page (scheduler/trace.h). */
 #define SCHEDULER_TRACE_BYTES UINT64_C(0x10000)
 
-/* Makes what the VCPUs of a processor need to share it. Boot, on the boot core. */
+/* Allocates the state with which the VCPUs of a processor share it. No effect if the processor has
+ * one VCPU. Boot, on the boot core. */
 void scheduler_boot(struct processor *processor);
 
-/* Starts the processor's first VCPU, which is the caller. Called once on each core. */
+/* Initialises the scheduler of a shared core, when the monitor of its first VCPU starts. For the
+ * monitors of its other VCPUs: begins their execution. Called once by each monitor. */
 void scheduler_start(struct processor *processor);
 
-/* Returns when the VCPU may have something to do: an interrupt for its guest is pending, or a
- * message from another monitor has come. Returns without a reason, too. */
+/* Waits until an interrupt for the VCPU's guest is pending, or a message from another monitor has
+ * arrived. May also return without such a reason. Other VCPUs of the processor execute
+ * meanwhile. */
 void scheduler_wait(struct vcpu *vcpu);
 
-/* Lets a more urgent VCPU execute, if there is one, or any other if the budget is used up. */
+/* Lets another VCPU execute, if one is more urgent or the budget of this one is used up. */
 void scheduler_continue(struct vcpu *vcpu);
 
-/* Takes the hypervisor's interrupts that are pending. The VCPU's guest does not execute. */
+/* Handles the pending interrupts of the hypervisor. The VCPU's guest does not execute meanwhile. */
 void scheduler_handle_interrupts(struct vcpu *vcpu);
 
-/* Takes an interrupt which listed_take() acknowledged, if it is for another VCPU of the processor.
- * Returns false if it is not. */
+/* Sets an interrupt aside for another VCPU of the processor to which it is routed. If it is an SPI
+ * of a guest that is routed to no VCPU of this processor, returns it to the GIC. `number`: INTID of
+ * an interrupt that listed_take() acknowledged. Returns false if the interrupt is not a guest's. */
 bool scheduler_forward_interrupt(struct vcpu *vcpu, uint32_t number);
 
-/* The processor's timer has expired, or a message from another monitor has come. */
+/* Handle the expiry of the processor's timer, and a message from another monitor. */
 void scheduler_timer(struct vcpu *vcpu);
 void scheduler_message(struct vcpu *vcpu);
 
-/* Sends an SGI for a guest whose partition has VCPUs on shared cores. `value`: ICC_SGI1R_EL1. */
+/* Carries out a guest's write to ICC_SGI1R_EL1, if its partition has VCPUs on shared cores.
+ * `value`: the value that it writes. Returns ACCESS_REFUSED if the write names targets outside of
+ * the partition, otherwise ACCESS_DONE. */
 enum access_result scheduler_send_sgi(struct vcpu *vcpu, uint64_t value);
 
-/* Forgets the interrupts that have come for the VCPU. Its guest does not execute. */
+/* Discards the SGIs in the VCPU's mail and its own request to another VCPU, carries out the
+ * requests of others to it, and routes the SPIs that it has taken to their homes. Its guest does
+ * not execute. */
 void scheduler_reset(struct vcpu *vcpu);
 
-/* Prepares the start of the VCPU's guest: its times begin, and it has all registers. */
+/* Prepares the start of the VCPU's guest: its times begin, and the core has all of its
+ * registers. */
 void scheduler_start_guest(struct vcpu *vcpu);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The start of a shared core, and the starts and ends of the guests on it. */
+/* The start of a shared core, and the starts and stops of the guests on it. */
 #include "distributor/distributor.h"
 #include "gic/remote_access.h"
 #include "hypervisor/registers.h"
@@ -9,11 +9,12 @@
 #include "world_switch/lazy_registers.h"
 
 #define NANOSECONDS 1000000000u
-/* The server's budget is in this many pieces at most, or a few more (sporadic_server.h). */
+/* A server's budget is divided into at most this many pieces, and a few more
+ * (sporadic_server.h). */
 #define PIECES   16u
 #define CAPACITY (PIECES + 2u)
 
-/* Adds a VCPU that has a budget. */
+/* Adds a VCPU that has a budget, or a utilization, to the scheduler. */
 static void add_reservation(struct shared_core *core, const struct description_vcpu *described,
                             struct shared_vcpu *shared)
 {
@@ -34,9 +35,9 @@ static void add_reservation(struct shared_core *core, const struct description_v
     reservation_add(&core->policy.reservation, shared->level, &shared->server);
 }
 
-/* Returns true if the other VCPU of the core is more urgent. Its period is shorter, or it serves
- * VCPUs of this period, or it is the first of two that are alike. Those with weights have no
- * period. */
+/* Returns true if VCPU `other` is more urgent than VCPU `vcpu` of the core: its period is shorter,
+ * or it is an I/O VCPU for this period, or it is the first of two equal ones. `is_first`: `other`
+ * precedes `vcpu`. VCPUs with weights have period 0. */
 static bool outranks(const struct vcpu *other, const struct vcpu *vcpu, bool is_first)
 {
     const struct description_vcpu *one = &other->partition->described->vcpus[other->number];
@@ -49,7 +50,7 @@ static bool outranks(const struct vcpu *other, const struct vcpu *vcpu, bool is_
 }
 
 /* Adds a VCPU to the scheduler. */
-static void add(struct processor *processor, struct vcpu *vcpu)
+static void add_vcpu(struct processor *processor, struct vcpu *vcpu)
 {
     const struct description_vcpu *described = &vcpu->partition->described->vcpus[vcpu->number];
     struct shared_core *core = processor->shared;
@@ -69,7 +70,7 @@ static void add(struct processor *processor, struct vcpu *vcpu)
     core->vcpu_count++;
     tournament_change(&core->expiries, level, UINT64_MAX);
     if (core->policy.is_credit) {
-        vcpu->shared->room = core->window.part; /* as much as the core is not idle */
+        vcpu->shared->room = core->window.part; /* no limit besides the core's idle time */
         credit_add(&core->policy.credit, level, described->weight);
     } else {
         add_reservation(core, described, vcpu->shared);
@@ -99,7 +100,7 @@ void scheduler_start(struct processor *processor)
                 schedule_ratio_ceiling(core->quantum, register_read(cntfrq_el0), NANOSECONDS));
     tournament_init(&core->expiries);
     for (struct vcpu *vcpu = processor->vcpus; vcpu != NULL; vcpu = vcpu->next) {
-        add(processor, vcpu);
+        add_vcpu(processor, vcpu);
     }
     processor->vcpu->shared->has_executed = true;
     ledger_execute(core, processor->vcpu, core->ledger.charged);
@@ -107,8 +108,8 @@ void scheduler_start(struct processor *processor)
     core->reschedule = true;
 }
 
-/* Writes a record of the VCPU's guest, which starts, or does not execute from now on. */
-static __attribute__((noinline)) void record_guest(const struct vcpu *vcpu, enum trace_kind kind)
+/* Writes a record to the trace: the VCPU's guest starts, or stops executing. */
+static __attribute__((noinline)) void trace_guest(const struct vcpu *vcpu, enum trace_kind kind)
 {
     struct shared_core *core = processor_this()->shared;
 
@@ -125,10 +126,11 @@ void scheduler_reset(struct vcpu *vcpu)
                                        __ATOMIC_ACQ_REL);
 
     __atomic_store_n(&partition->requests[vcpu->number], 0, __ATOMIC_RELAXED);
-    if ((mail & MAIL_REQUEST) != 0) { /* it came before this VCPU executed for the first time */
+    /* A request that arrived before this VCPU executed for the first time. */
+    if ((mail & MAIL_REQUEST) != 0) {
         remote_carry_out(vcpu);
     }
-    record_guest(vcpu, TRACE_OFF);
+    trace_guest(vcpu, TRACE_OFF);
     distributor_return_all(vcpu);
 }
 
@@ -145,7 +147,7 @@ void scheduler_start_guest(struct vcpu *vcpu)
         times_start(&shared->times, vcpu->report.used, core->ledger.charged);
     }
     times_show(&shared->times, vcpu->report.used, core->ledger.charged);
-    record_guest(vcpu, TRACE_START);
+    trace_guest(vcpu, TRACE_START);
     translations_use(core, vcpu);
     lazy_registers_load_vectors(vcpu);
     lazy_registers_load_debug(core, vcpu);
