@@ -6,14 +6,14 @@
 #define WRITE             (UINT64_C(1) << 6)
 #define ADDRESS_NOT_VALID (UINT64_C(1) << 10)
 #define STATUS(iss)       ((iss) & 0x3f)
-#define STATUS_EXTERNAL   0x10u /* synchronous, not on a table walk */
+#define STATUS_EXTERNAL   0x10u /* synchronous external abort, not on a table walk */
 
-/* Arm ARM, PAR_EL1: F, and ATTR, coded as in MAIR_EL2. */
+/* Fields of PAR_EL1 (Arm ARM): F, and ATTR, which is coded as in MAIR_EL2. */
 #define TRANSLATION_FAILED     UINT64_C(1)
 #define TRANSLATION_ATTRIBUTES 56
 #define ATTRIBUTES_DEVICE      0x04u /* Device-nGnRE: MONITOR_DEVICE (memory/tables.h) */
 
-/* Rt, in every load and store of one register. */
+/* Rt of a load or store of one register. */
 #define TARGET(instruction) ((instruction) & 0x1fu)
 
 bool device_abort_can_skip(uint64_t syndrome, uint64_t translation)

@@ -13,8 +13,9 @@
 #include "partition/recall.h"
 #include "scheduler/scheduler.h"
 
-/* Takes what was typed for the partition of a boot VCPU. */
-static void take_input(struct vcpu *vcpu)
+/* Handles the keys that were typed for the boot VCPU's partition. If keys are left, calls the boot
+ * core, so that it handles them in another exit. */
+static void handle_typed_keys(struct vcpu *vcpu)
 {
     enum partition_request request = input_take(vcpu->partition);
 
@@ -26,21 +27,21 @@ static void take_input(struct vcpu *vcpu)
     }
 }
 
-/* Takes what this or another processor has left for the partitions whose boot VCPUs execute here.
- */
-static void take_messages(const struct processor *processor)
+/* Handles what this or another processor has left for the partitions whose boot VCPUs execute on
+ * this processor: recalls, typed keys, refused DMA. */
+static void handle_messages(const struct processor *processor)
 {
     for (struct vcpu *vcpu = processor->vcpus; vcpu != NULL; vcpu = vcpu->next) {
         if (vcpu->number == 0) {
             recall_begin_answer(vcpu);
-            take_input(vcpu);
+            handle_typed_keys(vcpu);
             fault_take_dma(vcpu);
         }
     }
 }
 
-/* Handles the terminal's interrupt: receives the typed characters, and calls the boot core of each
- * partition that has got some. That core takes them. */
+/* Handles the terminal's interrupt: queues the typed keys, and calls or recalls the boot core of
+ * each partition for which keys were queued. That core handles them. */
 static void handle_terminal(const struct processor *processor)
 {
     const struct vcpu *vcpu = processor->vcpu;
@@ -52,7 +53,7 @@ static void handle_terminal(const struct processor *processor)
         uint32_t core = description_boot_core(&system->partitions[partition]);
 
         if (core == processor->index) {
-            continue; /* take_messages() follows */
+            continue; /* handle_messages(), which the caller calls next, handles them */
         }
         if ((calls.recalled >> partition & 1u) != 0) {
             recall(vcpu, partition);
@@ -62,7 +63,8 @@ static void handle_terminal(const struct processor *processor)
     }
 }
 
-/* The partition of one of the VCPUs has access to the SMMU's events. */
+/* Handles the SMMU's interrupt. The partition of one of this processor's VCPUs has access to the
+ * event queue. */
 static void handle_smmu(const struct processor *processor)
 {
     const struct vcpu *vcpu = processor->vcpus;
@@ -72,7 +74,7 @@ static void handle_smmu(const struct processor *processor)
     }
 }
 
-/* An interrupt of a device of the hypervisor. */
+/* Handles an interrupt of one of the hypervisor's devices. */
 static void handle_device(const struct processor *processor, uint32_t number)
 {
     const struct description_board *board = &processor->vcpu->partition->system->board;
@@ -82,10 +84,10 @@ static void handle_device(const struct processor *processor, uint32_t number)
     } else if (number == board->smmu_interrupt) {
         handle_smmu(processor);
     }
-    take_messages(processor);
+    handle_messages(processor);
 }
 
-static void handle(struct vcpu *vcpu, uint32_t number)
+static void handle_own_interrupt(struct vcpu *vcpu, uint32_t number)
 {
     vcpu->report.exits[EXIT_INTERRUPT]++;
     switch (number) {
@@ -96,7 +98,7 @@ static void handle(struct vcpu *vcpu, uint32_t number)
         scheduler_timer(vcpu);
         break;
     case GIC_OWN_SGI:
-        take_messages(processor_this());
+        handle_messages(processor_this());
         manager_take_orders(processor_this()->vcpus);
         scheduler_message(vcpu);
         break;
@@ -111,7 +113,7 @@ void interrupt_handle(struct vcpu *vcpu)
     uint32_t number = gic_acknowledge(vcpu->partition);
 
     if (number != GIC_NONE) {
-        handle(vcpu, number);
+        handle_own_interrupt(vcpu, number);
         gic_end(vcpu->partition, number);
     }
 }
@@ -121,7 +123,7 @@ void interrupt_list(struct vcpu *vcpu)
     uint32_t number = vcpu->list.number;
 
     if (!listed_resolve(vcpu) && !scheduler_forward_interrupt(vcpu, number)) {
-        handle(vcpu, number);
+        handle_own_interrupt(vcpu, number);
         gic_end_dropped(number);
     }
 }

@@ -5,12 +5,12 @@
 
 #include "hypervisor/vcpu.h"
 
-/* Handles the pending interrupt of the hypervisor on this processor, if there is one. `vcpu`: the
- * one that executes on it, or would. */
+/* Handles the hypervisor's most urgent pending interrupt on this processor, if one is pending.
+ * `vcpu`: the VCPU whose state this processor has. */
 void interrupt_handle(struct vcpu *vcpu);
 
-/* Handles the interrupt that listed_take() acknowledged and could not list: the guest's, or the
- * hypervisor's where both are in Group 1. */
+/* Handles the interrupt that listed_take() acknowledged and did not write to a list register: an
+ * interrupt of a guest, or of the hypervisor where both are in Group 1. */
 void interrupt_list(struct vcpu *vcpu);
 
 #endif

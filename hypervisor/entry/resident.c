@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The exits of a guest's steady state: an interrupt to another core of its partition, a listed
- * interrupt, and broadcast maintenance that is made local. They are handled on the resident tables,
+ * Handles the exits of a guest's steady state: an SGI to another core of its partition, a listed
+ * interrupt, and broadcast maintenance that is made local. The resident tables map this code,
  * without the services.
  */
 #include "entry/processor.h"
@@ -11,8 +11,8 @@
 #include "hypervisor/registers.h"
 #include "vcpu/same_core.h"
 
-/* Carries out trapped maintenance on this core. More may be invalidated than was asked for: by TLBI
- * all that stage 1 has in the TLB for the guest's VMID. */
+/* Carries out trapped maintenance on this core. A TLBI instruction invalidates more than the guest
+ * requested: all stage 1 entries of its VMID. */
 static void invalidate_locally(unsigned name)
 {
     if (name == REGISTER_IC_IALLUIS) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "entry/syndrome.h"
 
-/* Arm ARM, ISS encoding for an exception from a Data Abort. */
+/* Fields of the ISS of an exception from a Data Abort (Arm ARM). */
 #define VALID               (UINT64_C(1) << 24)
 #define SIZE(iss)           ((unsigned)((iss) >> 22 & 3))
 #define SIGN_EXTENDED       (UINT64_C(1) << 21)
@@ -10,17 +10,17 @@
 #define CACHE               (UINT64_C(1) << 8)
 #define OF_TABLE_WALK       (UINT64_C(1) << 7)
 #define WRITE               (UINT64_C(1) << 6)
-#define STATUS(iss)         ((iss) & 0x3c) /* without the level */
+#define STATUS(iss)         ((iss) & 0x3c) /* fault status without the level */
 #define STATUS_ADDRESS_SIZE 0x00u
 #define STATUS_NO_MAP       0x04u
 #define STATUS_ACCESS_FLAG  0x08u
 
 #define CLASS_SHIFT     26
-#define SAME_LEVEL      1u                  /* added to the class of an abort from a lower level */
-#define LONG            (UINT64_C(1) << 25) /* IL: an instruction of 32 bits */
-#define STATUS_EXTERNAL UINT64_C(0x10)      /* synchronous, not on a table walk */
+#define SAME_LEVEL      1u                  /* added to the class if the abort interrupted EL1 */
+#define LONG            (UINT64_C(1) << 25) /* IL: the instruction has 32 bits */
+#define STATUS_EXTERNAL UINT64_C(0x10)      /* synchronous external abort, not on a table walk */
 
-/* SPSR_EL2. */
+/* Fields of SPSR_EL2. */
 #define STATE_AARCH32 (UINT64_C(1) << 4)
 #define STATE_LEVEL   (UINT64_C(3) << 2)
 #define STATE_LEVEL1  (UINT64_C(1) << 2)
@@ -39,7 +39,7 @@ bool syndrome_of_table_walk(uint64_t syndrome)
     return (syndrome & OF_TABLE_WALK) != 0;
 }
 
-/* The ISS of an external abort that EL1 takes has ISV 0, and CM and WnR of the access. */
+/* The ISS of an external abort that EL1 takes has ISV 0, and the CM and WnR of the access. */
 uint64_t syndrome_external_abort(uint64_t syndrome, uint64_t state)
 {
     uint64_t exception_class = SYNDROME_CLASS(syndrome), specific = STATUS_EXTERNAL;

@@ -2,22 +2,23 @@
 /*
  * Exceptions to EL2 (Arm ARM, "Exception vectors").
  *
- * From a guest: its registers are saved on the monitor's stack, which is empty then, and restored
- * from there. For most exceptions the monitor switches to the service tables, and back before the
- * guest continues.
+ * An exception from a guest saves its registers on the monitor's stack, which is empty then, and
+ * restores them from there. For most exceptions the monitor switches to the service tables, and
+ * back before the guest continues.
  *
- * From EL2 itself: the monitor continues only if a device did not answer its access (monitor.c,
- * monitor_recover()).
+ * After an exception from EL2 itself, the monitor continues only if a device did not respond to its
+ * access (monitor.c, monitor_recover()).
  *
- * A vector has room for 32 instructions. Those for EL2 with SP_EL0, which the hypervisor never
- * uses, have one; the code that follows the other vectors is in the rest of their room.
+ * A vector has room for 32 instructions. The vectors for EL2 with SP_EL0, which the hypervisor
+ * never uses, need one. Code that the other vectors share is in the rest of their room.
  */
 #include "entry/macros.inc"
 #include "hypervisor_offsets.h"
 
     .section .text.vectors, "ax"
 
-/* Begins the vector at this offset. An error for the assembler if the one before is too long. */
+/* Begins the vector at this offset. The assembler reports an error if the vector before is too
+ * long. */
     .macro vector offset
     .org monitor_vectors + \offset
     .endm
@@ -107,7 +108,7 @@ restore:
     ldp x0, x1, [sp], #FRAME_BYTES
     eret
     /* The core may speculate past ERET as if it were no branch (Arm, "Straight-line Speculation",
-     * 2020): not past this barrier. */
+     * 2020). This barrier ends the speculation. */
     dsb nsh
     isb
 
@@ -115,7 +116,8 @@ restore:
     b .
 recover:
     mrs x0, tpidr_el2
-    cbz x0, 1f /* no struct processor yet: the boot core's tables map everything */
+    /* No struct processor yet, so the boot core's tables are in use, which map everything. */
+    cbz x0, 1f
     change_tables x0, PROCESSOR_SERVICES
 1:  mov x0, sp
     mov x1, x19
