@@ -21,7 +21,8 @@ void layouts_limits(void);
 void layouts_description(void);
 void layouts_state(void);
 
-/* Tables of one statement a member. The size of a member that is a pointer is that of the pointer.
+/* These functions are tables with one statement for each member. The size of a member that is a
+ * pointer is that of the pointer.
  * NOLINTBEGIN(readability-function-size, bugprone-sizeof-expression) */
 void layouts_assembly(void)
 {
@@ -72,7 +73,7 @@ void layouts_limits(void)
     LAYOUT_CONSTANT(TRACE_KIND_SHIFT);
 }
 
-/* tools/bulkhead/system/description.py writes it. */
+/* Structures of the system description, which tools/bulkhead/system/description.py writes. */
 void layouts_description(void)
 {
     LAYOUT_ENUMERATOR(description_dma, DESCRIPTION_DMA_, NONE);
@@ -193,7 +194,7 @@ void layouts_description(void)
     LAYOUT_NESTED(description, channels, description_channel);
 }
 
-/* The tools read these through the machine's memory. */
+/* Structures of a running system, which the tools read through the machine's memory. */
 void layouts_state(void)
 {
     LAYOUT_ENUMERATOR(exit_cause, EXIT_, SGI);

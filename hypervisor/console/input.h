@@ -23,7 +23,7 @@ void input_start(const struct description *system);
 /* Partitions whose boot VCPUs have to call input_take(): bit i for partition i. */
 struct input_calls {
     uint32_t called;
-    /* Those of `called` that must be recalled, because they are to stop or restart. */
+    /* Partitions of `called` that must be recalled, because they have to stop or restart. */
     uint32_t recalled;
 };
 

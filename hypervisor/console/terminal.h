@@ -81,7 +81,7 @@ bool terminal_has_room(const struct partition *partition, enum terminal_part par
 uint32_t terminal_send_output(void);
 
 /* Keys for a partition: typed bytes, and these. */
-#define KEY_SHOW    0x100u /* no key: the partition's incomplete line is to be printed */
+#define KEY_SHOW    0x100u /* no key: the partition's incomplete line has to be printed */
 #define KEY_STOP    0x101u
 #define KEY_RESTART 0x102u
 

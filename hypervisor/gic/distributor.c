@@ -71,7 +71,7 @@ static enum access_result access_route(struct vcpu *accessing, struct access *ac
         access->value = 0;
         return result;
     }
-    /* There is a route, because gic_reset_partition() has routed the interrupt to a VCPU. */
+    /* The interrupt has a route, because gic_reset_partition() has routed it to a VCPU. */
     route = distributor_home_vcpu(partition, interrupt);
     if (!access->write) {
         access->value = (route & field) >> shift;

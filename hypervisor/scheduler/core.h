@@ -21,15 +21,16 @@ struct shared_core {
     struct trace trace; /* the first field, which saves an instruction for each record */
     struct vcpu *vcpus[POLICY_LEVELS]; /* the VCPUs of the core, by level */
     struct policy policy;
-    uint64_t quantum; /* in nanoseconds; 0: the core is shared by budgets (reservation.h) */
-    /* By level: value of CNTPCT_EL0 at which the timer of a guest expires whose VCPU has no
+    /* Turn of a VCPU in nanoseconds; 0: the core is shared by budgets (reservation.h). */
+    uint64_t quantum;
+    /* Value of CNTPCT_EL0, by level, at which the timer of a guest expires whose VCPU has no
      * work. */
     struct tournament expiries;
     /* The VCPU whose FP and SIMD registers the core has; NULL: none. */
     const struct vcpu *vectors;
     /* The VCPU whose debug registers and performance monitors the core has; NULL: none. */
     const struct vcpu *debug;
-    /* By partition: the VCPU whose translations of stage 1 the TLB has; NULL: none. */
+    /* The VCPU, by partition, whose translations of stage 1 the TLB has; NULL: none. */
     const struct vcpu *translations[DESCRIPTION_PARTITIONS_MAX];
     struct debug_resources resources;
     struct interrupt_resources interrupts;
@@ -54,10 +55,11 @@ struct shared_vcpu {
     union reservation_server server;
     struct times times;
     uint32_t partition_starts; /* value of partition->starts when its guest started last */
-    unsigned level;            /* its priority: 0 is the most urgent */
-    bool has_executed; /* it has executed before: its state is saved here, or is in the core */
-    bool has_message;  /* a message for it has arrived since scheduler_wait() */
-    uint64_t stack;    /* stack pointer of its monitor, while another VCPU executes */
+    unsigned level;            /* priority of the VCPU: 0 is the most urgent */
+    /* The VCPU has executed before: its state is saved here, or is in the core. */
+    bool has_executed;
+    bool has_message; /* a message for it has arrived since scheduler_wait() */
+    uint64_t stack; /* stack pointer of its monitor, while another VCPU executes */
     struct guest_registers registers;
     struct saved_interrupts interrupts;
     struct vector_registers vectors;

@@ -78,23 +78,23 @@
  * registers. A read-only register has no bit in the register that traps writes.
  */
 #define HFGRTR_LOR CONTROL_BITS(19, 23) /* LORC_EL1, LOREA, LORID, LORN, LORSA */
-#define HFGWTR_LOR (CONTROL_BITS(19, 20) | CONTROL_BITS(22, 23)) /* not LORID_EL1 */
+#define HFGWTR_LOR (CONTROL_BITS(19, 20) | CONTROL_BITS(22, 23)) /* without LORID_EL1 */
 #define HFGRTR_ERR CONTROL_BITS(40, 49)                          /* ERRIDR_EL1, ERRSELR, ERX* */
-/* Not ERRIDR_EL1, ERXFR_EL1, ERXPFGF_EL1. */
+/* Without ERRIDR_EL1, ERXFR_EL1 and ERXPFGF_EL1. */
 #define HFGWTR_ERR (CONTROL_BIT(41) | CONTROL_BITS(43, 45) | CONTROL_BITS(47, 49))
 
 #define HFGITR_COSPRCTX CONTROL_BIT(60)
 #define HFGITR_ATS1E1A  CONTROL_BIT(62)
 
 #define HDFGRTR_SPE (CONTROL_BITS(23, 32) | CONTROL_BIT(63))      /* PMB*, PMS*; PMBIDR_EL1 */
-#define HDFGWTR_SPE (CONTROL_BITS(23, 29) | CONTROL_BITS(31, 32)) /* not PMSIDR_EL1, PMBIDR_EL1 */
+#define HDFGWTR_SPE (CONTROL_BITS(23, 29) | CONTROL_BITS(31, 32)) /* without PMSIDR, PMBIDR */
 /* TRC*. */
 #define HDFGRTR_TRC (CONTROL_BITS(33, 37) | CONTROL_BITS(40, 41) | CONTROL_BITS(43, 48))
 #define HDFGWTR_TRC                                                                         \
     (CONTROL_BIT(33) | CONTROL_BITS(35, 37) | CONTROL_BITS(41, 42) | CONTROL_BITS(44, 46) | \
      CONTROL_BIT(48))
 #define HDFGRTR_TRB       CONTROL_BITS(50, 56)                     /* TRB* */
-#define HDFGWTR_TRB       (CONTROL_BIT(50) | CONTROL_BITS(52, 56)) /* not TRBIDR_EL1 */
+#define HDFGWTR_TRB       (CONTROL_BIT(50) | CONTROL_BITS(52, 56)) /* without TRBIDR_EL1 */
 #define HDFGWTR_TRFCR_EL1 CONTROL_BIT(49)                          /* MDCR_EL2.TTRF traps reads */
 
 #define HAFGRTR_ALL (CONTROL_BITS(0, 4) | CONTROL_BITS(17, 49)) /* AMCNTEN*, AMEV* */

@@ -120,7 +120,7 @@ struct description_function {
 /* Effect of a guest's TLB and instruction cache maintenance for all cores of the shareability
  * domain (docs/decisions/0021). */
 #define DESCRIPTION_MAINTENANCE_BROADCAST 0u /* the processor broadcasts it, without a trap */
-#define DESCRIPTION_MAINTENANCE_LOCAL     1u /* it traps, and is carried out on this core alone */
+#define DESCRIPTION_MAINTENANCE_LOCAL     1u /* the instruction traps and acts on this core alone */
 
 /* Way of the partition's interrupts (docs/decisions/0013 and 0029). */
 #define DESCRIPTION_INTERRUPT_MODE_DIRECT 0u /* the core takes them at EL1 (Group 1) */
