@@ -2,15 +2,16 @@
 /*
  * Batches: several messages in place that are published, or released, at once.
  *
- * The state of a batch is a local variable of the caller, which the compiler keeps in registers: a
- * message costs no store but those of its header and its content. This matters where both sides
- * have a processor each. Stores to the ring miss the cache, because its lines are in the other
- * processor's. The store buffer limits how many misses are under way at a time, so each further
- * store for a message costs throughput.
+ * The state of a batch is a local variable of the caller, which the compiler keeps in registers. So
+ * a message costs no stores but those of its header and its content. This matters if both sides
+ * have a processor each: stores to the ring miss the cache, because its lines are in the other
+ * processor's cache. The store buffer limits how many misses are in progress at a time, so each
+ * further store for a message costs throughput.
  *
- * A batch ends early at the end of the ring, after half a ring, and where the free space, or the
- * complete messages, ended when the batch began. A received one also ends where a run begins or
- * ends (run.h). So a batch may be shorter than the caller would like; the next one goes on.
+ * A batch ends early at the end of the ring, after half a ring, and at the end of the space that
+ * was free, or of the messages that were complete, when the batch began. A received batch also ends
+ * where a run begins or ends (run.h). So a batch may be shorter than the caller would like; the
+ * next batch continues.
  *
  *     struct send_batch batch = channel_send_batch_begin(channel, length);
  *
@@ -28,35 +29,38 @@
 
 #include "channel/connection.h"
 
-/* Bytes that a receiver fetches ahead when a batch begins, and the least distance of two fetches.
- * Each header tells where the next one is, so that a processor does not fetch many lines at a time
- * by itself. */
+/* Bytes that a receiver prefetches when a batch begins, and the distance of two prefetches. A
+ * processor does not prefetch many lines by itself, because each header tells where the next one
+ * is. */
 #define BATCH_FETCH_BYTES UINT64_C(512)
 #define BATCH_FETCH_STEP  UINT64_C(64)
 
-/* A batch whose address is passed to another function is not kept in registers. */
+/* The functions are always inline, because a compiler does not keep a batch in registers if its
+ * address is passed to another function. */
 #define BATCH_INLINE static inline __attribute__((always_inline))
 
+/* A batch that is being sent. */
 struct send_batch {
     uint8_t *next;  /* place of the next message */
-    uint8_t *end;   /* end of the free bytes there: half the ring at most */
+    uint8_t *end;   /* end of the free bytes at `next`, at most half the ring */
     uint64_t count; /* number of committed messages */
 };
 
+/* A batch that is being received. */
 struct receive_batch {
-    const uint8_t *next; /* the next message; within a run, its content */
+    const uint8_t *next; /* place of the next message; within a run, of its content */
     const uint8_t *end;  /* end of the consumer's span, or of the run */
     uint64_t run_header; /* header of the run; 0: the batch is not in a run */
-    uint64_t count;      /* number of messages that were returned */
+    uint64_t count;      /* number of messages that receive_batch_next() returned */
 };
 
-/* Internal: the batch that begins at the ring's position. */
+/* Internal: returns the batch that begins at the ring's position. */
 BATCH_INLINE struct send_batch ring_send_batch(const struct ring_producer *producer)
 {
     return (struct send_batch){.next = producer->next, .end = producer->end};
 }
 
-/* Internal. The message that was peeked is part of the batch. */
+/* Internal: returns the batch that begins with the message that ring_peek() returned. */
 BATCH_INLINE struct receive_batch ring_receive_batch(const struct ring_consumer *consumer)
 {
     bool is_run = consumer->run.end != NULL;
@@ -73,8 +77,8 @@ BATCH_INLINE struct receive_batch ring_receive_batch(const struct ring_consumer 
     return batch;
 }
 
-/* Begins a batch. The batch is empty if there is no space for a first message of `length` bytes:
- * see ring_reserve(). */
+/* Begins a batch. Returns an empty batch if the ring has no space for a first message of `length`
+ * bytes (ring_reserve()). */
 BATCH_INLINE struct send_batch ring_send_batch_begin(struct ring_producer *producer,
                                                      uint64_t length)
 {
@@ -85,8 +89,8 @@ BATCH_INLINE struct send_batch ring_send_batch_begin(struct ring_producer *produ
 }
 
 /* Returns the place for the next message of the batch, of up to `length` bytes, aligned to 8 bytes.
- * NULL if the batch has no space for it, or if the length exceeds channel_content_max(). It stays
- * reserved until send_batch_commit(), or the next call. */
+ * Returns NULL if the batch has no space for it, or if the length exceeds channel_content_max().
+ * The place stays reserved until send_batch_commit(), or the next call. */
 BATCH_INLINE uint8_t *send_batch_reserve(const struct send_batch *batch, uint64_t length)
 {
     if (__builtin_expect(length > UINT32_MAX ||
@@ -97,7 +101,7 @@ BATCH_INLINE uint8_t *send_batch_reserve(const struct send_batch *batch, uint64_
     return batch->next + sizeof(struct channel_message);
 }
 
-/* Completes the reserved message. `length`: its bytes, no more than were reserved. */
+/* Completes the reserved message. `length`: its number of bytes, at most the reserved one. */
 BATCH_INLINE void send_batch_commit(struct send_batch *batch, uint64_t length, uint32_t tag)
 {
     word_store(channel_word(batch->next), (uint64_t)tag << 32 | length);
@@ -105,7 +109,7 @@ BATCH_INLINE void send_batch_commit(struct send_batch *batch, uint64_t length, u
     batch->count++;
 }
 
-/* Shows the committed messages to the consumer. The batch is not empty. */
+/* Publishes the committed messages to the consumer. The batch is not empty. */
 BATCH_INLINE void ring_send_batch_end(struct ring_producer *producer,
                                       const struct send_batch *batch)
 {
@@ -114,7 +118,7 @@ BATCH_INLINE void ring_send_batch_end(struct ring_producer *producer,
     ring_publish(producer);
 }
 
-/* Begins a batch. It is empty if there is no message, or after an error. */
+/* Begins a batch. Returns an empty batch if the ring has no message, or after an error. */
 BATCH_INLINE struct receive_batch ring_receive_batch_begin(struct ring_consumer *consumer)
 {
     uint64_t length;
@@ -142,8 +146,8 @@ BATCH_INLINE const uint8_t *receive_batch_next_in_run(struct receive_batch *batc
     return content;
 }
 
-/* Returns the content of the next message of the batch and its `length` and `tag`. It stays in
- * place until the batch ends. NULL if the batch has no other message. */
+/* Returns the content of the next message of the batch, and sets *length and *tag. The content
+ * stays in place until the batch ends. Returns NULL if the batch has no further message. */
 BATCH_INLINE const uint8_t *receive_batch_next(struct receive_batch *batch, uint64_t *length,
                                                uint32_t *tag)
 {
@@ -160,8 +164,8 @@ BATCH_INLINE const uint8_t *receive_batch_next(struct receive_batch *batch, uint
     header = word_load(channel_constant_word(message));
     *length = ring_header_length(header);
     *tag = ring_header_tag(header);
-    /* A run, the end of the ring or an invalid header ends the batch. ring_peek() handles it at the
-     * begin of the next one. */
+    /* A run, the end of the ring or an invalid header ends the batch. ring_peek() handles it when
+     * the next batch begins. */
     if (__builtin_expect(ring_classify_header(header, 0, available) != RING_HEADER_MESSAGE,
                          false)) {
         return NULL;
@@ -171,8 +175,8 @@ BATCH_INLINE const uint8_t *receive_batch_next(struct receive_batch *batch, uint
     return message + sizeof(struct channel_message);
 }
 
-/* Gives the space of the returned messages back to the producer. The batch is not empty. Returns
- * true as ring_release(). */
+/* Releases the returned messages: their space is free for the producer. The batch is not empty.
+ * Returns true under the conditions of ring_release(). */
 BATCH_INLINE bool ring_receive_batch_end(struct ring_consumer *consumer,
                                          const struct receive_batch *batch)
 {
@@ -182,8 +186,8 @@ BATCH_INLINE bool ring_receive_batch_end(struct ring_consumer *consumer,
     return consumer->span.next >= consumer->span.check;
 }
 
-/* Begins a batch. The batch is empty if there is no space for a first message of `length` bytes:
- * see channel_send_begin(). */
+/* Begins a batch. Returns an empty batch if the ring has no space for a first message of `length`
+ * bytes (channel_send_begin()). */
 BATCH_INLINE struct send_batch channel_send_batch_begin(struct channel *channel, uint64_t length)
 {
     if (channel_send_begin(channel, length) == NULL) {
@@ -204,7 +208,7 @@ BATCH_INLINE void channel_send_batch_end(struct channel *channel, const struct s
     }
 }
 
-/* Begins a batch. It is empty if there is no message: see channel_receive_begin(). */
+/* Begins a batch. Returns an empty batch if there is no message (channel_receive_begin()). */
 BATCH_INLINE struct receive_batch channel_receive_batch_begin(struct channel *channel)
 {
     uint64_t length;
@@ -216,7 +220,7 @@ BATCH_INLINE struct receive_batch channel_receive_batch_begin(struct channel *ch
     return ring_receive_batch(&channel->in);
 }
 
-/* Gives the space of the returned messages back. Notifies the peer if it waits for space. */
+/* Releases the returned messages. Notifies the peer if it waits for space. */
 BATCH_INLINE void channel_receive_batch_end(struct channel *channel,
                                             const struct receive_batch *batch)
 {

@@ -23,63 +23,67 @@
 #include "channel/ring.h"
 
 enum channel_state {
-    CHANNEL_CONNECTING, /* the peer has not acknowledged this life, or has no life yet */
-    CHANNEL_CONNECTED,  /* there is no space until the peer is connected, too */
-    CHANNEL_ENDING,     /* the peer's life ended, and there may be messages of it to receive */
-    CHANNEL_ENDED,      /* all were received; channel_accept() connects with the next life */
-    CHANNEL_FAILED,     /* the peer violated the format; channel_reset() begins a new life */
+    CHANNEL_CONNECTING, /* the peer has not acknowledged this life, or has no life */
+    CHANNEL_CONNECTED,  /* connected; sending waits until the peer is connected, too */
+    CHANNEL_ENDING,     /* the peer's life has ended; messages of it may be left to receive */
+    CHANNEL_ENDED,  /* all messages were received; channel_accept() connects with the next life */
+    CHANNEL_FAILED, /* the peer has violated the format; channel_reset() begins a new life */
 };
 
-/* Where the memory of a channel is. */
+/* The memory of a channel. */
 struct channel_memory {
     void *own;                  /* section of this side */
     const void *peer;           /* section of the peer */
-    uint64_t ring_bytes;        /* of each ring */
-    const uint32_t *peer_state; /* the peer's word in the state table; NULL: there is no table */
+    uint64_t ring_bytes;        /* size of each ring */
+    const uint32_t *peer_state; /* the peer's word in the state table; NULL: no state table */
 };
 
+/* One side of a channel of messages. */
 struct channel {
     struct ring_producer out;
     struct ring_consumer in;
     struct channel_memory memory;
     struct channel_port port;
     enum channel_state state;
-    uint64_t generation; /* of this life */
-    uint64_t peer;       /* generation that was acknowledged; 0: none */
-    uint64_t ended;      /* of the peer's last life, if it ended or violated the format; 0: none */
+    uint64_t generation; /* generation of this life */
+    uint64_t peer;       /* generation of the peer's life that was acknowledged; 0: none */
+    /* Generation of the peer's last life, if that has ended or violated the format; 0: none. */
+    uint64_t ended;
     struct channel_error error;
 };
 
-/* Begins a life. `memory` stays in use; its addresses are aligned to pages. `port` may have no
- * functions if nobody waits. Returns false if the size of the ring is invalid. */
+/* Begins a life. The memory stays in use; its addresses are aligned to pages. `port` may have no
+ * functions if neither side waits. Returns false if the size of the ring is invalid. */
 bool channel_open(struct channel *channel, const struct channel_memory *memory,
                   const struct channel_port *port);
 
-/* Ends this life and begins another: after an error, or to drop what was sent and received. After
- * an error it connects with the peer's next life only: not with a peer that calls channel_accept(),
- * which keeps its life, but with one that calls channel_reset() or starts again. */
+/* Ends this life and begins another: after an error, or to drop all messages that were sent or
+ * received. After an error, the new life connects only with the peer's next life. A peer that calls
+ * channel_accept() keeps its life. A peer that calls channel_reset() or starts again has a new
+ * one. */
 void channel_reset(struct channel *channel);
 
-/* Ends this life for good. The peer receives what was published, and then CHANNEL_ENDED. */
+/* Ends this life and begins no other. The peer receives the messages that were published, and then
+ * the state CHANNEL_ENDED. */
 void channel_close(struct channel *channel);
 
-/* Looks at the peer's life, and returns the state. channel_receive_begin() and
- * channel_send_begin() call it when they have nothing to return. */
+/* Observes the peer's life, and returns the state. channel_receive_begin() and channel_send_begin()
+ * call it when they have nothing to return. */
 enum channel_state channel_update(struct channel *channel);
 
-/* In the states CHANNEL_ENDED and CHANNEL_ENDING: connects with the peer's next life when that
- * begins. In CHANNEL_ENDING it drops the messages that were not received: to keep them, receive
- * until the state is CHANNEL_ENDED. No effect in other states. */
+/* Connects with the peer's next life when that begins, if the state is CHANNEL_ENDED or
+ * CHANNEL_ENDING. In CHANNEL_ENDING, messages that were not received are dropped: to keep them,
+ * receive until the state is CHANNEL_ENDED. No effect in other states. */
 void channel_accept(struct channel *channel);
 
-/* Internal: the paths that look at the peer's life. */
+/* Internal: the slow paths, which observe the peer's life. */
 uint8_t *channel_send_slowly(struct channel *channel, uint64_t length);
 const uint8_t *channel_receive_slowly(struct channel *channel, uint64_t *length, uint32_t *tag);
 void channel_notify_peer(struct channel *channel);
 
-/* Returns the place for a message of up to `length` bytes, aligned to 8 bytes. NULL if there is no
- * space (channel_wait_for_space() waits for it), if the length exceeds channel_content_max(), or if
- * the state is not CHANNEL_CONNECTED. */
+/* Returns the place for a message of up to `length` bytes, aligned to 8 bytes. Returns NULL if
+ * there is no space (channel_wait_for_space() waits for it), if the length exceeds
+ * channel_content_max(), or if the state is not CHANNEL_CONNECTED. */
 static inline uint8_t *channel_send_begin(struct channel *channel, uint64_t length)
 {
     uint8_t *place = ring_reserve(&channel->out, length);
@@ -97,8 +101,9 @@ static inline void channel_send_end(struct channel *channel, uint64_t length, ui
     }
 }
 
-/* Returns the content of the oldest message, its `length` and its `tag`. NULL if there is none:
- * the state tells whether there can be one later. It stays in place until channel_receive_end(). */
+/* Returns the content of the oldest message, and sets *length and *tag. The content stays in place
+ * until channel_receive_end(). Returns NULL if there is no message; the state says whether another
+ * one can arrive. */
 static inline const uint8_t *channel_receive_begin(struct channel *channel, uint64_t *length,
                                                    uint32_t *tag)
 {
@@ -108,8 +113,8 @@ static inline const uint8_t *channel_receive_begin(struct channel *channel, uint
                                                    : channel_receive_slowly(channel, length, tag);
 }
 
-/* Gives the space back of the message that channel_receive_begin() returned. Notifies the peer if
- * it waits for space. */
+/* Releases the message that channel_receive_begin() returned. Notifies the peer if it waits for
+ * space. */
 static inline void channel_receive_end(struct channel *channel)
 {
     if (__builtin_expect(ring_release(&channel->in), false) && ring_producer_waits(&channel->in)) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a side saw when its peer violated the format. The direction is unusable until a new
- * connection. */
+/* The description of an error: a violation of the format by the peer. After it, the direction is
+ * unusable until a new connection. */
 #ifndef CHANNEL_ERROR_H
 #define CHANNEL_ERROR_H
 
@@ -18,11 +18,12 @@ enum channel_error_kind {
 
 struct channel_error {
     enum channel_error_kind kind;
-    uint64_t value;    /* as it was read */
-    uint64_t position; /* of the own side */
+    uint64_t value;    /* value that was read */
+    uint64_t position; /* position of the side that has read it */
 };
 
-/* Returns a text for the error, such as "the peer's produced index is invalid". Static storage. */
+/* Returns a text for the error, such as "the peer's produced index is invalid", in static
+ * storage. */
 const char *channel_error_text(enum channel_error_kind kind);
 
 #endif

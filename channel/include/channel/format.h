@@ -18,7 +18,7 @@
 #define CHANNEL_RING_MIN      UINT64_C(4096)
 #define CHANNEL_RING_MAX      (UINT64_C(1) << 30)
 
-/* Names the format and its version; the low byte is the kind. */
+/* Values of the word `format`: the format, its version, and in the low byte the kind of channel. */
 #define CHANNEL_FORMAT           UINT64_C(0x42434802000000) /* "BCH", version 2 */
 #define CHANNEL_FORMAT_MESSAGES  (CHANNEL_FORMAT | 1)
 #define CHANNEL_FORMAT_VALUE     (CHANNEL_FORMAT | 2)
@@ -28,8 +28,8 @@
 #define CHANNEL_WAITS_FOR_MESSAGE UINT64_C(1)
 #define CHANNEL_WAITS_FOR_SPACE   UINT64_C(2)
 
-/* Groups of words that different sides load and store at different times, in cache lines of their
- * own. 128 bytes, because processors prefetch pairs of lines. */
+/* Alignment of groups of words that different sides load and store at different times. Each group
+ * has cache lines of its own. 128 bytes, because processors prefetch pairs of lines of 64 bytes. */
 #define CHANNEL_GROUP_BYTES 128
 
 /* The control page: the section's side is its only writer. */
@@ -37,29 +37,31 @@ struct channel_control {
     /* The connection (connection.h). */
     _Alignas(CHANNEL_GROUP_BYTES) uint64_t format;
     uint64_t ring_bytes;
-    uint64_t generation;   /* number of the side's present life; 0: none yet */
-    uint64_t acknowledged; /* generation of the peer with which the side is connected; 0: none */
-    uint64_t start;        /* where the side's messages to that generation begin */
-    uint64_t connected; /* the same generation, once it has acknowledged the side's; 0: not yet */
+    uint64_t generation; /* number of the side's present life; 0: none yet */
+    /* Generation of the peer's life that the side has acknowledged; 0: none. */
+    uint64_t acknowledged;
+    uint64_t start; /* position of the side's first message to that life */
+    /* Generation of the peer's life that has acknowledged the side's present life, too; 0: none. */
+    uint64_t connected;
 
-    /* What the side produces. Positions are bytes since the first use of the channel. */
+    /* The side as producer. Positions are bytes since the first use of the channel. */
     _Alignas(CHANNEL_GROUP_BYTES) uint64_t produced; /* messages before it are complete */
     uint64_t overwritten; /* broadcast.h: bytes before it may be overwritten at any time */
-    uint64_t last;        /* broadcast.h: where the newest message begins */
+    uint64_t last;        /* broadcast.h: position of the newest message */
     uint64_t latest;      /* value.h: the pair with the newest value, 0 or 1 */
     uint64_t newest[2];   /* value.h: the newest slot of each pair, 0 or 1 */
 
-    /* How far the side has read the other's section. */
+    /* The side as consumer of the other side's section. */
     _Alignas(CHANNEL_GROUP_BYTES) uint64_t consumed; /* messages before it are released */
     uint64_t reading; /* value.h: the pair from which it reads, 0 or 1 */
 
-    /* What the side waits for, so that the other notifies it. */
+    /* CHANNEL_WAITS_FOR_*: the event for which the side waits. The other side notifies it then. */
     _Alignas(CHANNEL_GROUP_BYTES) uint64_t waits;
 
-    /* For observers: since the side's first life. The peer does not read them. */
+    /* Counters for observers, since the side's first life. The peer does not read them. */
     _Alignas(CHANNEL_GROUP_BYTES) uint64_t sent;
     uint64_t received;
-    uint64_t notifications; /* to the peer */
+    uint64_t notifications; /* notifications of the peer */
     uint64_t sleeps;
     uint64_t errors;
 };
@@ -67,9 +69,10 @@ struct channel_control {
 _Static_assert(sizeof(struct channel_control) <= CHANNEL_CONTROL_BYTES, "one page");
 
 /* A message in a ring begins at a multiple of 8 bytes with this header. Header and content are
- * consecutive: what does not fit before the end of the ring begins at its start. */
+ * consecutive: a message that does not fit before the end of the ring begins at the start of the
+ * ring. */
 struct channel_message {
-    uint64_t header; /* bits 31:0 the content's bytes, 63:32 the tag; or a run; or CHANNEL_SKIP */
+    uint64_t header; /* bits 31:0: bytes of the content, 63:32: tag; or a run; or CHANNEL_SKIP */
     uint8_t content[];
 };
 
@@ -84,13 +87,14 @@ struct channel_message {
 
 #define CHANNEL_ALIGNMENT UINT64_C(8)
 
-/* Bits of a position from which a life goes on. A malicious life may leave others in its section:
- * positions are multiples of the alignment, and far enough from the largest one not to wrap. */
+/* Bits of a position that a life takes over from an earlier one. A malicious life may leave any
+ * value in its section. With these bits, positions are multiples of the alignment, and so far from
+ * the largest one that they do not wrap. */
 #define CHANNEL_POSITION_BITS (UINT64_MAX >> 1 & ~(CHANNEL_ALIGNMENT - 1))
 
-#define CHANNEL_SKIP UINT64_C(0xffffffff) /* the rest of the ring, to its end, is unused */
+#define CHANNEL_SKIP UINT64_C(0xffffffff) /* header: the ring is unused from here to its end */
 
-/* Returns a place of a ring, a multiple of 8 bytes, as the word that is there. */
+/* Returns the word at a place of a ring, which is a multiple of 8 bytes. */
 static inline uint64_t *channel_word(uint8_t *place)
 {
     void *word = place;
@@ -105,7 +109,8 @@ static inline const uint64_t *channel_constant_word(const uint8_t *place)
     return word;
 }
 
-/* The largest message of a ring: it always fits into an empty one, whatever the position. */
+/* Returns the number of bytes of the largest message. It fits into an empty ring at any
+ * position. */
 static inline uint64_t channel_content_max(uint64_t ring_bytes)
 {
     return ring_bytes / 2 - sizeof(struct channel_message);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Runs: messages of one size and with one tag, in place, that are published at once with a single
- * header. A ring carries small messages in half the bytes by this: samples of a sensor, or
- * pointers into other memory. The receiver gets each message as any other, single or in batches.
+ * Runs: messages in place, of one size and with one tag, that are published at once with a single
+ * header. With runs, a ring needs half the bytes for small messages, such as samples of a sensor or
+ * pointers into other memory. The receiver gets each message like any other, alone or in a batch.
  *
  *     struct send_run run = channel_send_run_begin(channel, length, tag);
  *
@@ -12,25 +12,27 @@
  *     }
  *     channel_send_run_end(channel, &run);
  *
- * A run ends early as a batch does (batch.h), and after CHANNEL_RUN_COUNT_MAX messages. Between
- * begin and end of a run no other function may be called for the same direction of the channel.
- * Contexts are those of ring.h and connection.h.
+ * A run ends early under the same conditions as a batch (batch.h), and after CHANNEL_RUN_COUNT_MAX
+ * messages. Between begin and end of a run no other function may be called for the same direction
+ * of the channel. Contexts are those of ring.h and connection.h.
  */
 #ifndef CHANNEL_RUN_H
 #define CHANNEL_RUN_H
 
 #include "channel/batch.h"
 
+/* A run that is being sent. */
 struct send_run {
-    uint8_t *header;
-    uint8_t *next;  /* place of the next content */
-    uint8_t *end;   /* of the free bytes that the run may use */
-    uint64_t step;  /* bytes from one content to the next */
-    uint64_t kind;  /* the header without the number of messages */
-    uint64_t count; /* of committed messages */
+    uint8_t *header; /* place of the run's header */
+    uint8_t *next;   /* place of the next content */
+    uint8_t *end;    /* end of the free bytes that the run may use */
+    uint64_t step;   /* bytes from one content to the next */
+    uint64_t kind;   /* the header without the number of messages */
+    uint64_t count;  /* number of committed messages */
 };
 
-/* Internal: the run that begins at the ring's position, where there is space for a message. */
+/* Internal: returns the run that begins at the ring's position, where there is space for a
+ * message. */
 BATCH_INLINE struct send_run ring_send_run(const struct ring_producer *producer, uint64_t length,
                                            uint32_t tag)
 {
@@ -48,14 +50,15 @@ BATCH_INLINE struct send_run ring_send_run(const struct ring_producer *producer,
     };
 }
 
-/* Internal. Returns whether a run may have such messages. */
+/* Internal: returns true if a run may have messages of `length` bytes. */
 BATCH_INLINE bool ring_run_may_have(uint64_t length)
 {
     return length - 1 < CHANNEL_RUN_LENGTH_MAX;
 }
 
-/* Begins a run of messages of `length` bytes each, 1 to CHANNEL_RUN_LENGTH_MAX. The run is empty if
- * there is no space for a first message, or if the length is another: see ring_reserve(). */
+/* Begins a run of messages of `length` bytes each, 1 to CHANNEL_RUN_LENGTH_MAX. Returns an empty
+ * run if the ring has no space for a first message (ring_reserve()), or if the length is out of
+ * range. */
 BATCH_INLINE struct send_run ring_send_run_begin(struct ring_producer *producer, uint64_t length,
                                                  uint32_t tag)
 {
@@ -65,8 +68,8 @@ BATCH_INLINE struct send_run ring_send_run_begin(struct ring_producer *producer,
     return ring_send_run(producer, length, tag);
 }
 
-/* Returns the place for the next message of the run, aligned to 8 bytes. NULL if the run has no
- * space for it. It stays reserved until send_run_commit(). */
+/* Returns the place for the next message of the run, aligned to 8 bytes. The place stays reserved
+ * until send_run_commit(). Returns NULL if the run has no space for it. */
 BATCH_INLINE uint8_t *send_run_reserve(const struct send_run *run)
 {
     return (uint64_t)(run->end - run->next) < run->step ? NULL : run->next;
@@ -79,7 +82,7 @@ BATCH_INLINE void send_run_commit(struct send_run *run)
     run->count++;
 }
 
-/* Shows the committed messages to the consumer. The run is not empty. */
+/* Publishes the committed messages to the consumer. The run is not empty. */
 BATCH_INLINE void ring_send_run_end(struct ring_producer *producer, const struct send_run *run)
 {
     word_store(channel_word(run->header), run->kind | run->count << CHANNEL_RUN_COUNT_SHIFT);
@@ -88,8 +91,9 @@ BATCH_INLINE void ring_send_run_end(struct ring_producer *producer, const struct
     ring_publish(producer);
 }
 
-/* Begins a run of messages of `length` bytes each, 1 to CHANNEL_RUN_LENGTH_MAX. The run is empty if
- * there is no space for a first message, or if the length is another: see channel_send_begin(). */
+/* Begins a run of messages of `length` bytes each, 1 to CHANNEL_RUN_LENGTH_MAX. Returns an empty
+ * run if the ring has no space for a first message (channel_send_begin()), or if the length is out
+ * of range. */
 BATCH_INLINE struct send_run channel_send_run_begin(struct channel *channel, uint64_t length,
                                                     uint32_t tag)
 {

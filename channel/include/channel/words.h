@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Single accesses to words that two sides of a channel share. The other side may change its words
- * at any time: each function below is exactly one load or store, which the compiler can neither
+ * Single accesses to words that both sides of a channel share. The other side may change its words
+ * at any time. Each function below is exactly one load or store, which the compiler can neither
  * repeat, split nor omit. Orders are those of C11. Any context.
  *
  * Words are little-endian and naturally aligned. A processor must access 64 bits at once (AArch64,
@@ -20,13 +20,14 @@ static inline uint64_t word_load(const uint64_t *word)
     return __atomic_load_n(word, __ATOMIC_RELAXED);
 }
 
-/* Later accesses see at least what the writer did before it stored the value. */
+/* Later accesses see all stores that the writer made before it stored the value. */
 static inline uint64_t word_load_acquire(const uint64_t *word)
 {
     return __atomic_load_n(word, __ATOMIC_ACQUIRE);
 }
 
-/* The same for a word of the state table. */
+/* Loads a word of the state table. Later accesses see all stores that its writer made before it
+ * stored the value. */
 static inline uint32_t word_load_acquire32(const uint32_t *word)
 {
     return __atomic_load_n(word, __ATOMIC_ACQUIRE);
@@ -38,7 +39,8 @@ static inline void word_store(uint64_t *word, uint64_t value)
     __atomic_store_n(word, value, __ATOMIC_RELAXED);
 }
 
-/* Earlier accesses are complete for whoever loads the value with acquire order. */
+/* A side that loads the value with acquire order sees all earlier accesses of this side
+ * completed. */
 static inline void word_store_release(uint64_t *word, uint64_t value)
 {
     __atomic_store_n(word, value, __ATOMIC_RELEASE);
@@ -57,8 +59,8 @@ static inline void word_fence_acquire(void)
     atomic_thread_fence(memory_order_acquire);
 }
 
-/* Earlier stores are visible before later loads are made. Both sides need it wherever each stores a
- * word and then loads the other's. */
+/* Earlier stores are visible before later loads are made. If each side stores a word and then loads
+ * the other side's word, both sides need this fence. */
 static inline void word_fence(void)
 {
     atomic_thread_fence(memory_order_seq_cst);
