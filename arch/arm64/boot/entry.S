@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * From the loader to C: the arm64 Image header, the drop from EL2, relocation, .bss and the stack.
- * The state at entry is the one of Linux' Documentation/arch/arm64/booting: MMU and data cache are
- * off, x0 is the devicetree's address, and the loaded image is cleaned to the point of coherency.
- * The state of the cache lines of .bss is unknown.
+ * The code from the loader to C: the arm64 Image header, the drop from EL2, relocation, .bss and
+ * the stack. The state at entry is that of Linux' Documentation/arch/arm64/booting: MMU and data
+ * cache are off, x0 is the devicetree's address, and the loaded image is cleaned to the point of
+ * coherency. The state of the cache lines of .bss is unknown.
  *
- * Until the MMU is on, all memory is Device-nGnRnE (Arm ARM, "The effects of disabling an address
- * translation stage"): no unaligned access, no DC ZVA.
+ * All memory is Device-nGnRnE until the MMU is on (Arm ARM, "The effects of disabling an address
+ * translation stage"), so this code makes no unaligned access and uses no DC ZVA.
  */
 
 #define INTERRUPT_STACK_BYTES 8192
@@ -18,10 +18,11 @@
 
 #define R_AARCH64_RELATIVE 1027
 
-/* MMU and caches off: only the bits that are RES1 without the features that define them (Arm ARM,
- * SCTLR_EL1): LSMAOE, nTLSMD, SPAN, EIS, TSCXT, EOS. */
+/* SCTLR_EL1 with MMU and caches off: only the bits that are RES1 without the features that define
+ * them (Arm ARM, SCTLR_EL1): LSMAOE, nTLSMD, SPAN, EIS, TSCXT, EOS. */
 #define SCTLR_EL1_MMU_OFF 0x30d00800
-/* RES1 | WXN | I | SA0 | SA | C | M. WXN: no writable memory is executable. */
+/* SCTLR_EL1 with MMU and caches on: RES1 | WXN | I | SA0 | SA | C | M. WXN: no writable memory is
+ * executable. */
 #define SCTLR_EL1_MMU_ON  0x30d8181d
 #define HCR_EL2_RW        (1 << 31)
 #define CPTR_EL2_NO_TRAPS 0x33ff
@@ -32,7 +33,7 @@
     .section .text.image_header, "ax"
     .global image_start
 image_start:
-    mrs x20, cntvct_el0 /* the very first instruction: boot time counts from here */
+    mrs x20, cntvct_el0 /* the first instruction: the boot time counts from here */
     b entry
     .quad 0 /* text_offset */
     .long image_bytes
@@ -87,7 +88,8 @@ enter_el1:
     msr mdscr_el1, xzr /* no debug events */
     isb
 
-    /* A dirty line that the loader left must not be evicted over the data written below. */
+    /* The data below is written past the cache. A dirty line that the loader left must not be
+     * evicted over it later. */
     address x0, image_relocated_start
     address x1, image_end
     data_cache_lines civac
@@ -124,8 +126,9 @@ enter_el1:
     bl mmu_boot
 
     /*
-     * Lines that were fetched while the writes above bypassed the cache are stale, and are
-     * invalidated before the first cacheable access (Arm ARM, "Mismatched memory attributes").
+     * Cache lines that were fetched while the writes above bypassed the cache hold old content.
+     * They are invalidated before the first cacheable access (Arm ARM, "Mismatched memory
+     * attributes").
      */
     address x0, image_relocated_start
     address x1, image_end
@@ -146,8 +149,9 @@ halt:
     b halt
 
 /*
- * Gives EL1 access to all that it uses, and drops to EL1. Writes every register that affects EL1
- * and whose reset value is unknown (Arm ARM, "Reset", and the reset value of each).
+ * Gives EL1 access to all registers that it uses, and drops to EL1. Writes every register that
+ * affects EL1 and whose reset value is unknown (Arm ARM, "Reset", and the reset value of each
+ * register).
  */
 enter_from_el2:
     mov x1, #HCR_EL2_RW

@@ -11,7 +11,7 @@ extern char image_text_end[];      /* constants, up to image_constants_end */
 extern char image_constants_end[]; /* data and .bss, up to image_end */
 extern char image_end[];
 
-extern char interrupt_stack_guard[]; /* one page, unmapped */
+extern char interrupt_stack_guard[]; /* guard page, which is not mapped */
 extern char interrupt_stack_bottom[];
 extern char interrupt_stack_top[];
 extern char emergency_stack_bottom[];

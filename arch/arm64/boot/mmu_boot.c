@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The first translation tables. This file runs with the MMU off, when all memory is Device. So it
- * and the table logic are compiled with -mstrict-align, and nothing here may call memcpy() or
- * memset().
+ * Makes the first translation tables. This file is executed with the MMU off, when all memory is
+ * Device memory. So it and the table logic are compiled with -mstrict-align, and no code here may
+ * call memcpy() or memset().
  */
 #include "boot/image.h"
 #include "mmu/mmu.h"
 
-/* Header of a flattened devicetree (Devicetree Specification, "Header"). It contains the
- * devicetree's size. */
+/* Size of the header of a flattened devicetree (Devicetree Specification, "Header"). It contains
+ * the devicetree's size. */
 #define DEVICETREE_HEADER_BYTES UINT64_C(40)
 #define DEVICETREE_ALIGNMENT    UINT64_C(8)
 
@@ -54,8 +54,8 @@ static void map_image(struct translation *translation)
     map(translation, interrupt_stack_bottom, image_end, TRANSLATION_DATA);
 }
 
-/* Maps the header and does not read it: with the MMU off, the loader's writes may still be in the
- * cache. A wrong address is ignored here; arch_main() detects it. */
+/* Maps the devicetree's header, and does not read it: with the MMU off, the loader's writes may
+ * still be in the cache. A wrong address is ignored here; arch_main() detects it. */
 static void map_devicetree_header(struct translation *translation, uint64_t devicetree)
 {
     uint64_t first = page_floor(devicetree);
@@ -78,7 +78,7 @@ void mmu_boot(uint64_t devicetree)
     map_devicetree_header(translation, devicetree);
 
     __asm__ volatile("mrs %0, id_aa64mmfr0_el1" : "=r"(features));
-    address_size = features & 0xf; /* PARange, coded as TCR_EL1.IPS is */
+    address_size = features & 0xf; /* PARange has the same coding as TCR_EL1.IPS */
     if (address_size > TCR_IPS_48) {
         address_size = TCR_IPS_48;
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Switching between threads: arch_context_switch() for threads, context_resume for interrupts.
- * TPIDR_EL1 points to the running thread's struct arch_context. Threads run on SP_EL0 ("EL1t");
+ * Switches between threads: arch_context_switch() for threads, context_resume for interrupts.
+ * TPIDR_EL1 points to the running thread's struct arch_context. Threads run on SP_EL0 ("EL1t").
  * SP_EL1 is the top of the interrupt stack whenever a thread runs.
  */
 #include "arm64_offsets.h"
@@ -11,14 +11,15 @@
     .arch armv8-a+fp+simd
 
 /*
- * The floating-point registers change hands: x2 is the area of the thread that stops, x3 of the one
- * that continues; either is NULL if the thread has not used them. Access is on if x2 is an area, and
- * on afterwards if x3 is. The caller sees to a context synchronisation event before the next thread's
- * code, so that CPACR_EL1 has taken effect. Changes x2 to x4.
+ * Gives the floating-point registers to another thread. x2 is the area of the thread that stops, x3
+ * the area of the thread that continues. Either is NULL if the thread has not used the registers.
+ * Access to the registers is enabled if x2 is an area, and afterwards if x3 is an area. The caller
+ * makes a context synchronization event before code of the next thread, so that CPACR_EL1 has taken
+ * effect. Changes x2 to x4.
  */
     .macro floating_point_switch
     cmp x2, x3
-    b.eq 9f /* both NULL, or the same thread */
+    b.eq 9f /* x2 and x3 are NULL, or the same thread continues */
     cbz x2, 7f
     floating_point_save 2, 4
     cbnz x3, 8f
@@ -45,11 +46,12 @@ arch_context_switch:
     stp x29, x30, [x0, #(CONTEXT_X + 8 * 29)]
     mov x2, sp
     stp x2, x30, [x0, #CONTEXT_STACK_POINTER]
-    /* So that context_resume can continue it too: masked as now, at the return address. */
+    /* The state is complete enough for context_resume to continue the thread, too: with the present
+     * masks, at the return address. */
     mrs x2, daif
     mov x3, #PROCESSOR_STATE_THREAD
     orr x2, x2, x3
-    stp x2, xzr, [x0, #CONTEXT_PROCESSOR_STATE] /* and not complete */
+    stp x2, xzr, [x0, #CONTEXT_PROCESSOR_STATE] /* and `complete` is 0 */
 
     ldr x2, [x0, #CONTEXT_FLOATING_POINT]
     ldr x3, [x1, #CONTEXT_FLOATING_POINT]
@@ -86,8 +88,8 @@ arch_context_start:
     .size arch_context_start, . - arch_context_start
 
 /*
- * Continues context x1 after one whose floating-point area is x2. On SP_EL1, which is at the top of
- * the interrupt stack.
+ * Continues the thread of context x1, after a thread whose floating-point area is x2. Called on
+ * SP_EL1, which is at the top of the interrupt stack.
  */
     .global context_hand_over
     .type context_hand_over, %function
@@ -97,7 +99,8 @@ context_hand_over:
     mov x0, x1
     .size context_hand_over, . - context_hand_over
 
-/* Continues context x0, complete or not: registers that are not valid are loaded too, without effect. */
+/* Continues the thread of context x0, whether `complete` is set or not: registers that are not
+ * valid are loaded, too, without an effect. */
     .global context_resume
     .type context_resume, %function
 context_resume:
@@ -126,8 +129,8 @@ context_resume:
     eret
     .size context_resume, . - context_resume
 
-/* The first instructions of a new thread: its entry function in x19, the argument in x0, and in x20 the function
- * that ends the thread when the entry function has returned. */
+/* The first instructions of a new thread. x19: its entry function; x0: the argument; x20: the
+ * function that ends the thread after the entry function has returned. */
     .global context_thread_begin
     .type context_thread_begin, %function
 context_thread_begin:

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * bool arch_vector_arguments_store(struct arch_vector_arguments *vectors): see
- * arch/vector_arguments.h. If access to the registers is off, no caller has put anything into them.
+ * arch/vector_arguments.h. While access to the registers is disabled, no caller has passed
+ * arguments in them.
  */
     .arch armv8-a+fp+simd
 

@@ -19,7 +19,8 @@
 
     .text
 
-/* IRQ from a thread: saves its registers in its context; handlers run on the interrupt stack. */
+/* Handles an IRQ that interrupts a thread: saves the thread's registers in its context, and calls
+ * the handlers on the interrupt stack. */
     .type interrupt_entry, %function
 interrupt_entry:
     stp x0, x1, [sp, #-16]!
@@ -48,16 +49,16 @@ interrupt_entry:
     stp x1, x2, [x0, #CONTEXT_STACK_POINTER]
     stp x3, x4, [x0, #CONTEXT_PROCESSOR_STATE]
 
-    /* A handler that uses the floating-point registers has to trap if they hold the thread's values:
-     * floating_point_in_handler saves them then. */
+    /* If the floating-point registers hold the thread's values, a handler that uses them has to
+     * trap: floating_point_in_handler saves the values then. */
     ldr x1, [x0, #CONTEXT_FLOATING_POINT]
     cbz x1, 1f
     msr cpacr_el1, xzr
     isb
 1:
 
-    /* A frame record: a backtrace from a handler goes on into the thread (AAPCS64, "The Frame
-     * Pointer"). */
+    /* Makes a frame record, with which a backtrace from a handler continues into the thread
+     * (AAPCS64, "The Frame Pointer"). */
     stp x29, x2, [sp, #-16]!
     mov x29, sp
     mov x19, x0
@@ -80,16 +81,17 @@ interrupt_entry:
     b.eq context_resume
     b context_hand_over
 
-    /* A handler used the registers: the thread's values are in its area, and none are in them. */
+    /* A handler has used the registers: the thread's values are in its area, and the registers hold
+     * the values of no thread. */
 3:  msr cpacr_el1, xzr
     mov x2, xzr
     b context_hand_over
     .size interrupt_entry, . - interrupt_entry
 
 /*
- * A thread's first use of the floating-point registers: from now on they are saved and restored with
- * its others. They begin as zeros, as its area does. x0 waits in TPIDR_EL0, x1 in TPIDRRO_EL0; only
- * they change.
+ * Handles a thread's first use of the floating-point registers. From now on they are saved and
+ * restored with the thread's other registers. They begin as zeros, because the thread's area is
+ * zeroed. TPIDR_EL0 keeps x0, and TPIDRRO_EL0 keeps x1; the code changes only these two registers.
  */
     .type floating_point_in_thread, %function
 floating_point_in_thread:
@@ -107,9 +109,10 @@ floating_point_in_thread:
     .size floating_point_in_thread, . - floating_point_in_thread
 
 /*
- * An interrupt handler's first use of them. If they hold the interrupted thread's values, those go to
- * the thread's area; if that thread has not used them, it counts as if it had, so that interrupt_entry
- * loads its zeros. Handlers begin with FPCR 0. Registers as above.
+ * Handles an interrupt handler's first use of the floating-point registers. If they hold the
+ * interrupted thread's values, saves them to the thread's area. If that thread has not used them,
+ * it counts as if it had, so that interrupt_entry loads its zeros. Handlers begin with FPCR 0. x0
+ * and x1 are kept as above.
  */
     .type floating_point_in_handler, %function
 floating_point_in_handler:
@@ -132,14 +135,14 @@ floating_point_in_handler:
     mrs x0, tpidr_el0
     mrs x1, tpidrro_el0
     eret
-2:  mrs x1, tpidrro_el0 /* boot code: there is no thread yet */
+2:  mrs x1, tpidrro_el0 /* boot code has no thread */
     mov x0, #VECTOR_HANDLER_SYNCHRONOUS
     b fatal_entry
     .size floating_point_in_handler, . - floating_point_in_handler
 
 /*
- * Fatal exceptions: saves all registers in exception_frame. The old x0 is in TPIDR_EL0, the old x1 goes
- * to TPIDRRO_EL0; no other code uses these two. x0 is the number of the vector.
+ * Handles a fatal exception: saves all registers in exception_frame. TPIDR_EL0 has the old x0, and
+ * TPIDRRO_EL0 gets the old x1; no other code uses these two. x0 is the number of the vector.
  */
     .type fatal_entry, %function
 fatal_entry:
@@ -167,7 +170,7 @@ fatal_entry:
     str x30, [x1, #(FRAME_X + 8 * 30)]
     mrs x2, spsr_el1
     mrs x3, sp_el0
-    tst x2, #1 /* M[0]: which stack pointer was in use */
+    tst x2, #1 /* M[0]: the stack pointer that was in use */
     mov x4, sp
     csel x3, x3, x4, eq
     mrs x4, elr_el1
@@ -192,7 +195,8 @@ fatal_entry:
     b fatal_entry
     .endm
 
-    /* Without a stack, which may be what overflowed. The flags are in SPSR_EL1. */
+    /* Uses no stack, because the exception may be an overflow of the stack. SPSR_EL1 has the
+     * flags. */
     .macro synchronous_vector number, floating_point
     .balign 128
     msr tpidr_el0, x0
@@ -207,18 +211,18 @@ fatal_entry:
     .balign 2048
     .global exception_vectors
 exception_vectors:
-    /* From EL1 with SP_EL0, a thread: synchronous, IRQ, FIQ, SError. */
+    /* Exceptions from EL1 with SP_EL0, from a thread: synchronous, IRQ, FIQ, SError. */
     synchronous_vector 0, floating_point_in_thread
     .balign 128
     b interrupt_entry
     fatal_vector 2
     fatal_vector 3
-    /* From EL1 with SP_EL1: boot code or an interrupt handler. */
+    /* Exceptions from EL1 with SP_EL1, from boot code or an interrupt handler. */
     synchronous_vector VECTOR_HANDLER_SYNCHRONOUS, floating_point_in_handler
     fatal_vector 5
     fatal_vector 6
     fatal_vector 7
-    /* From a lower level, which has no code: AArch64, then AArch32. */
+    /* Exceptions from a lower level, which has no code: AArch64, then AArch32. */
     fatal_vector 8
     fatal_vector 9
     fatal_vector 10

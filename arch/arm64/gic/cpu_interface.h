@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The GIC's CPU interface: system registers of this core (IHI 0069, chapter 12, "AArch64 System
- * register descriptions"). Their names here are encodings, which every assembler accepts.
+ * register descriptions"). The names here stand for encodings, which every assembler accepts.
  */
 #ifndef GIC_CPU_INTERFACE_H
 #define GIC_CPU_INTERFACE_H
@@ -34,8 +34,8 @@ static inline bool gic_cpu_use_system_registers(void)
     return (enable & ICC_SRE_SYSTEM_REGISTERS) != 0;
 }
 
-/* Enables Group 1 interrupts that are more urgent than `priority_mask`. None preempts another. One
- * write both drops the priority and deactivates the interrupt (EOImode 0). */
+/* Enables Group 1 interrupts that are more urgent than `priority_mask`. No interrupt preempts
+ * another. One write both drops the priority and deactivates the interrupt (EOImode 0). */
 static inline void gic_cpu_start(uint8_t priority_mask)
 {
     uint64_t control;

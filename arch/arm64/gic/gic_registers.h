@@ -29,8 +29,7 @@
 #define GIC_ICFGR      0x0C00u
 #define GICD_IROUTER   0x6000u /* 8 bytes for each INTID, from 32 on */
 
-/* The same bits in the view of a system with one security state and in the Non-secure view of one
- * with two. */
+/* Bits that are the same with one security state and in the Non-secure view of two. */
 #define GICD_CTLR_GROUP1           (1u << 1) /* EnableGrp1 / EnableGrp1A */
 #define GICD_CTLR_AFFINITY_ROUTING (1u << 4) /* ARE / ARE_NS */
 #define GICD_CTLR_WRITE_PENDING    (1u << 31)
@@ -90,9 +89,9 @@
 #define GITS_BASER_DEVICES     1u
 #define GITS_BASER_COLLECTIONS 4u
 
-/* Attributes of the GIC's tables in memory: Inner Shareable, Normal Inner Write-Back Read- and
- * Write-Allocate, outer the same; or Normal Non-cacheable. The position of the cacheability field
- * differs between GICR and GITS registers. */
+/* Attributes of the GIC's tables in memory: Inner Shareable; Normal Inner Write-Back, Read- and
+ * Write-Allocate, with the same outer attributes, or Normal Non-cacheable. The position of the
+ * cacheability field differs between GICR and GITS registers. */
 #define GIC_SHAREABILITY       (UINT64_C(3) << 10)
 #define GIC_INNER_SHAREABLE    (UINT64_C(1) << 10)
 #define GIC_CACHE_WRITE_BACK   UINT64_C(7)

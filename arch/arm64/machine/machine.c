@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Calls out of the guest: firmware or hypervisor (SMC Calling Convention, Arm DEN 0028), and the
- * debugger's or simulator's host (Arm semihosting specification, "A64").
+ * Calls to the firmware or hypervisor (SMC Calling Convention, Arm DEN 0028), and to the host of a
+ * debugger or simulator (Arm semihosting specification, "A64").
  */
 #include <arch/machine.h>
 
@@ -10,7 +10,7 @@
 
 uint64_t arch_firmware_call(bool hypervisor, uint32_t function)
 {
-    /* x0-x17 may come back changed (SMCCC, "Register use in AArch64 SMC and HVC calls"). */
+    /* A call may change x0 to x17 (SMCCC, "Register use in AArch64 SMC and HVC calls"). */
     register uint64_t x0 __asm__("x0") = function;
     register uint64_t x1 __asm__("x1") = 0;
     register uint64_t x2 __asm__("x2") = 0;

@@ -19,7 +19,7 @@ bool arch_random(uint64_t *value)
         uint64_t number;
         uint32_t failed;
 
-        /* A read that fails sets PSTATE.Z. */
+        /* PSTATE.Z is set if the read fails. */
         __asm__ volatile("mrs %0, s3_3_c2_c4_0\n\tcset %w1, eq"
                          : "=r"(number), "=r"(failed)
                          :

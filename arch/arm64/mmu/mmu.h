@@ -11,7 +11,7 @@
 /* Returns an empty translation with a full reserve. Called with the MMU off. */
 struct translation *mmu_translation_init(void);
 
-/* Returns the same translation, at any later time. The caller masks interrupts. */
+/* Returns the translation that mmu_translation_init() has made. The caller masks interrupts. */
 struct translation *mmu_translation(void);
 
 /* Called by entry.S with the MMU off, on the relocated image: maps the image and the devicetree's

@@ -5,7 +5,8 @@
  */
 #include "mmu/mmu.h"
 
-/* Enough for an image and a devicetree that each cross a 2 MiB boundary, in different GiB. */
+/* The reserve suffices for an image and a devicetree that each cross a 2 MiB boundary, in different
+ * GiB. */
 static uint64_t tables[1 + TRANSLATION_RESERVE][TRANSLATION_TABLE_ENTRIES]
     __attribute__((aligned(4096)));
 

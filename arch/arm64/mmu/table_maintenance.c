@@ -18,9 +18,9 @@ static uint64_t tlbi_argument(uint64_t address)
 
 void table_entry_make(uint64_t *entry, uint64_t descriptor)
 {
-    /* First DSB: a table that the entry points to is visible before the entry. Second DSB: the
-     * table walker sees the entry before any later access. ISB: later instructions are fetched
-     * after that. */
+    /* The first DSB makes a table that the entry points to visible before the entry. After the
+     * second DSB the table walker sees the entry before any later access. After the ISB, later
+     * instructions are fetched. */
     __asm__ volatile("dsb ishst\n\t"
                      "str %1, %0\n\t"
                      "dsb ishst\n\t"

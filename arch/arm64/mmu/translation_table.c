@@ -16,9 +16,9 @@
 
 /* Arm ARM, "Translation table descriptor formats". */
 #define DESCRIPTOR_VALID   UINT64_C(1)
-#define DESCRIPTOR_TABLE   UINT64_C(3) /* at levels 0 to 2 */
-#define DESCRIPTOR_BLOCK   UINT64_C(1) /* at levels 1 and 2 */
-#define DESCRIPTOR_PAGE    UINT64_C(3) /* at level 3 */
+#define DESCRIPTOR_TABLE   UINT64_C(3) /* type of a table, at levels 0 to 2 */
+#define DESCRIPTOR_BLOCK   UINT64_C(1) /* type of a block, at levels 1 and 2 */
+#define DESCRIPTOR_PAGE    UINT64_C(3) /* type of a page, at level 3 */
 #define DESCRIPTOR_TYPE    UINT64_C(3)
 #define DESCRIPTOR_ADDRESS UINT64_C(0x0000fffffffff000)
 
@@ -40,14 +40,14 @@ static const uint64_t attributes_of[] = {
     [TRANSLATION_CODE] = ATTRIBUTE_MEMORY | ATTRIBUTE_READ_ONLY,
     [TRANSLATION_CONSTANTS] = ATTRIBUTE_MEMORY | ATTRIBUTE_READ_ONLY | ATTRIBUTE_EL1_NO_EXECUTE,
     [TRANSLATION_DATA] = ATTRIBUTE_MEMORY | ATTRIBUTE_EL1_NO_EXECUTE,
-    /* Not executable: the processor may fetch instructions speculatively, and such a read may have
-     * an effect on a device. */
+    /* Device memory is not executable: the processor may fetch instructions speculatively, and such
+     * a read may have an effect on a device. */
     [TRANSLATION_DEVICE] = ATTRIBUTE_DEVICE | ATTRIBUTE_INNER_SHAREABLE | ATTRIBUTE_ACCESSED |
                            ATTRIBUTE_EL0_NO_EXECUTE | ATTRIBUTE_EL1_NO_EXECUTE,
 };
 
-/* The range of a walk, as first and last byte, so that the end of the address space needs no 65th
- * bit. */
+/* The range of a walk. The last byte is stored instead of the end, so that the end of the address
+ * space needs no 65th bit. */
 struct range {
     uint64_t first;
     uint64_t last;
@@ -56,7 +56,7 @@ struct range {
 /* The part of a range that one entry covers. */
 struct piece {
     uint64_t *entry;
-    uint64_t address; /* of the first byte that the entry covers */
+    uint64_t address; /* address of the first byte that the entry covers */
     unsigned level;
     bool whole; /* the range contains all bytes that the entry covers */
 };
@@ -118,8 +118,8 @@ static struct range inside(const struct piece *piece, struct range range)
     return part;
 }
 
-/* A `for` head that visits every piece of the range. The cursor cannot wrap, because addresses end
- * at 2^48. */
+/* The head of a `for` loop over all pieces of the range. The cursor cannot wrap, because addresses
+ * end at 2^48. */
 /* NOLINTBEGIN(bugprone-macro-parentheses): `piece` is declared, a name cannot be in parentheses */
 #define FOR_EACH_PIECE(piece, table, level, range)                          \
     for (struct piece piece = piece_of(table, level, (range).first, range); \
@@ -143,7 +143,7 @@ static void table_fill(uint64_t *table, uint64_t first, uint64_t step)
     }
 }
 
-/* Replaces the entry by a table that maps the same. */
+/* Replaces the entry by a table with the same mapping. */
 static enum result piece_split(struct translation *translation, const struct piece *piece)
 {
     uint64_t old = *piece->entry;

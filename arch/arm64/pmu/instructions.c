@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Instructions, by the first event counter of the performance monitors (Arm ARM, chapter "The
- * Performance Monitors Extension").
+ * Counts instructions with the first event counter of the performance monitors (Arm ARM, chapter
+ * "The Performance Monitors Extension").
  */
 #include "arch/instructions.h"
 
@@ -9,7 +9,8 @@
 
 static bool counting;
 
-/* ID_AA64DFR0_EL1.PMUVer: 0 none, 15 not the architecture's. */
+/* Returns true if the processor has performance monitors. ID_AA64DFR0_EL1.PMUVer is 0 if it has
+ * none, and 15 if they are not the architecture's. */
 static bool has_monitors(void)
 {
     uint64_t features;
@@ -20,7 +21,8 @@ static bool has_monitors(void)
     return version != 0 && version != 0xFu;
 }
 
-/* PMCR_EL0.N: counters that EL2 leaves to EL1. PMCEID0_EL0: implemented common events. */
+/* Returns true if EL2 leaves a counter to EL1 (PMCR_EL0.N), and if it can count the event
+ * (PMCEID0_EL0: implemented common events). */
 static bool has_event(void)
 {
     uint64_t control;
@@ -37,12 +39,12 @@ bool arch_instructions_start(void)
     if (counting || !has_monitors() || !has_event()) {
         return counting;
     }
-    /* PMEVTYPER0_EL0 without a filter: EL0 and EL1, not EL2. */
+    /* PMEVTYPER0_EL0 has no filter: it counts at EL0 and EL1, not at EL2. */
     __asm__ volatile("msr pmevtyper0_el0, %0\n\tmsr pmevcntr0_el0, xzr\n\tmsr pmcntenset_el0, %1"
                      :
                      : "r"((uint64_t)EVENT_INST_RETIRED), "r"(UINT64_C(1)));
     __asm__ volatile("mrs %0, pmcr_el0" : "=r"(control));
-    __asm__ volatile("msr pmcr_el0, %0\n\tisb" : : "r"(control | 1u)); /* E */
+    __asm__ volatile("msr pmcr_el0, %0\n\tisb" : : "r"(control | 1u)); /* PMCR_EL0.E */
     counting = true;
     return true;
 }
@@ -52,7 +54,7 @@ uint32_t arch_instructions(void)
     uint64_t count = 0;
 
     if (counting) {
-        /* The ISB: what comes before has retired. */
+        /* After the ISB, earlier instructions have retired. */
         __asm__ volatile("isb\n\tmrs %0, pmevcntr0_el0" : "=r"(count) : : "memory");
     }
     return (uint32_t)count;

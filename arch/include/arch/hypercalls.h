@@ -14,7 +14,8 @@
 
 #include <stdint.h>
 
-/* DEN0028, "Function identifier ranges". Bits 31 and 29:24 are a fast call and its owner. */
+/* Fields of a function identifier (DEN0028, "Function identifier ranges"). Bits 31 and 29:24 are
+ * the kind of call, here a fast call, and its owner. */
 #define CALL_OWNER_MASK 0xbf000000u
 #define CALL_OWNER_PSCI 0x84000000u
 #define CALL_64         0x40000000u /* arguments and results of 64 bits */
@@ -24,9 +25,9 @@ enum call_result {
     CALL_NOT_SUPPORTED = -1,
 };
 
-/* DEN0028, 7. */
+/* Calls of the SMC Calling Convention itself (DEN0028, 7). */
 #define CALL_SMCCC_VERSION       0x80000000u
-#define CALL_SMCCC_ARCH_FEATURES 0x80000001u /* W1: a function; may the caller use it? */
+#define CALL_SMCCC_ARCH_FEATURES 0x80000001u /* may the caller call the function in W1? */
 
 /* PSCI 1.1 (DEN0022, 5.1), for the VCPUs of the caller's own partition. With CALL_64 the functions
  * of which DEN0022 says so take arguments of 64 bits. */
@@ -55,14 +56,14 @@ enum call_result {
  * in the system description. At the receiving end of a one-way channel the calls have no effect,
  * because nothing flows back to the sender. */
 #define CALL_CHANNEL_NOTIFY 0x86000020u /* rings the doorbell of the other end */
-/* W2: the state of the caller's end from now on. Writes it to the state page, after all that the
- * caller has written before, and rings the doorbell of the other end. */
+/* Sets the state of the caller's end to W2. Writes it to the state page after all earlier writes of
+ * the caller, and rings the doorbell of the other end. */
 #define CALL_CHANNEL_SET_STATE 0x86000021u
 
 /*
- * Partitions, for the boot VCPU of the manager. X1 is the index of a partition in the system file.
- * X0 is enum manager_result, unless stated otherwise. An order is given when the call returns
- * MANAGER_DONE; the partition carries it out later.
+ * Calls about partitions, for the boot VCPU of the manager. X1 is the index of a partition in the
+ * system file. X0 is enum manager_result, unless stated otherwise. An order is given when the call
+ * returns MANAGER_DONE; the partition carries it out later.
  */
 /* X0: enum partition_state, or MANAGER_INVALID. X1: the result of the last order. */
 #define CALL_PARTITION_STATUS 0xc6000010u
@@ -70,8 +71,9 @@ enum call_result {
 #define CALL_PARTITION_CREATE 0xc6000011u
 #define CALL_PARTITION_START  0xc6000012u
 #define CALL_PARTITION_STOP   0xc6000013u
-/* X2: where the image is in staging (bits 63:32, a multiple of the page size) and its bytes (31:0).
- * X3: CRC-32 of it. Each call checks a part of the image; the last one gives the order. */
+/* X2: offset of the image in staging (bits 63:32, a multiple of the page size) and its number of
+ * bytes (31:0). X3: CRC-32 of the image. Each call checks a part of the image; the last call gives
+ * the order. */
 #define CALL_PARTITION_REPLACE 0xc6000014u
 #define CALL_PARTITION_DESTROY 0xc6000015u
 
@@ -83,11 +85,11 @@ enum partition_state {
     PARTITION_STATE_ABSENT,
     PARTITION_STATE_STOPPED,
     PARTITION_STATE_RUNNING,
-    PARTITION_STATE_BUSY, /* it starts or stops, or has not taken the last order */
+    PARTITION_STATE_BUSY, /* the partition starts or stops, or has not taken the last order */
 };
 
 enum manager_result {
-    MANAGER_AGAIN = 1, /* the image is checked in steps: make the same call again */
+    MANAGER_AGAIN = 1, /* a part of the image was checked: make the same call again */
     MANAGER_DONE = 0,
     MANAGER_NOT_SUPPORTED = CALL_NOT_SUPPORTED, /* the caller is not the manager's boot VCPU */
     MANAGER_INVALID = -2,                       /* no such partition, or the manager itself */
@@ -95,8 +97,8 @@ enum manager_result {
     MANAGER_WRONG_STATE = -4,
     MANAGER_NEVER_RESTARTS = -5, /* restart = "never", and it has been started before */
     MANAGER_BAD_IMAGE = -6,      /* no arm64 Image, or not one for the partition's entry */
-    MANAGER_TOO_LARGE = -7,      /* outside staging, or larger than the partition's room */
-    MANAGER_DAMAGED = -8,        /* another checksum than that of the call */
+    MANAGER_TOO_LARGE = -7,      /* outside of staging, or larger than the partition's room */
+    MANAGER_DAMAGED = -8,        /* its checksum is not the one in X3 */
     MANAGER_CHANGED = -9,        /* the image was changed in staging after its check */
 };
 

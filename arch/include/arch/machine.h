@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Calls out of the guest: to firmware, and to the host of a simulator. Any context.
+ * Calls to firmware, and to the host of a simulator. Any context.
  */
 #ifndef ARCH_MACHINE_H
 #define ARCH_MACHINE_H

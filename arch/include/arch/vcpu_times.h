@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The times of a VCPU that shares its core, as its guest reads them: in memory that the hypervisor
- * writes and that the guest can only read. So reading them costs no exit. Little-endian; each word
+ * The times of a VCPU that shares its core, as its guest reads them. The hypervisor writes them to
+ * memory that the guest can only read, so reading costs no exit. They are little-endian; each word
  * is written at once (single-copy atomic). Calls return the addresses (arch/hypercalls.h).
  */
 #ifndef ARCH_VCPU_TIMES_H

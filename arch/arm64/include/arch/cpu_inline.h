@@ -19,7 +19,7 @@ struct arch_context {
     uint64_t x[31];
     uint64_t stack_pointer;
     uint64_t program_counter;
-    uint64_t processor_state; /* in the format of SPSR_EL1 */
+    uint64_t processor_state; /* PSTATE in the format of SPSR_EL1 */
     /* 1: all registers are valid, because an interrupt stored them. 0: the thread called
      * arch_context_switch(), and only the registers that a call preserves are valid (AAPCS64,
      * 6.1.1). */

@@ -79,14 +79,15 @@ static inline void device_order_memory(void)
     __asm__ volatile("dmb osh" : : : "memory");
 }
 
-/* As device_order_memory(), but orders only earlier loads. */
+/* Orders earlier loads from normal memory before later accesses to it, for a device that accesses
+ * the same memory. */
 static inline void device_observe_memory(void)
 {
     __asm__ volatile("dmb oshld" : : : "memory");
 }
 
-/* As device_publish(), for a device that does not snoop the caches or a core with its MMU off:
- * cleans the lines to the point of coherency. */
+/* Does the same as device_publish(), for a device that does not snoop the caches or a core with its
+ * MMU off: cleans the lines to the point of coherency. */
 static inline void device_publish_uncached(const void *memory, size_t bytes)
 {
     uint64_t cache_type;

@@ -26,7 +26,7 @@ static inline void arch_wait_for_store(const uint64_t *word, uint64_t value)
 }
 
 /* Gives other hardware threads of the core their turn. An emulator that executes one core at a time
- * goes on with another core. Any context. */
+ * continues with another core. Any context. */
 static inline void arch_yield(void)
 {
     __asm__ volatile("yield" : : : "memory");
