@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Ranges: demand() is asked for times up to 16 periods, at most 2^44 ticks. So the demand of one
- * VCPU is at most 2^45, and that of all of them 2^51.
+ * Ranges of the analysis: demand() is called with times of up to 16 periods, at most 2^44 ticks. So
+ * the demand of one VCPU is at most 2^45, and that of all of them 2^51.
  */
 #include "schedule/admission.h"
 
 #include "schedule/pibs_server.h"
 
-/* Utilization in fixed point. A budget shifted by these bits has no more than 63. */
+/* Fixed-point format of utilizations. A budget shifted by FRACTION_BITS has at most 63 bits. */
 #define FRACTION_BITS 23u
 #define ONE           (UINT64_C(1) << FRACTION_BITS)
 
-/* More precise, for first_guess(), which divides by the difference from 1. */
+/* A more precise format for first_guess(), which divides by the difference from 1. */
 #define GUESS_ONE (UINT64_C(1) << 46)
 
-/* n (2^(1/n) - 1) rounded down, n from 1; and its limit for many VCPUs, ln 2. */
+/* The bound n (2^(1/n) - 1) of Liu and Layland, rounded down, for n = 1, 2, ...; and its limit for
+ * many VCPUs, ln 2. */
 static const uint64_t liu_layland[] = {
     8388608, 6949350, 6541127, 6348737, 6236861, 6163716, 6112162, 6073871,
     6044307, 6020794, 6001646, 5985751, 5972344, 5960885, 5950977, 5942326,
@@ -77,7 +78,7 @@ bool admission_quick_test(const struct admission_vcpu *vcpus, size_t count)
             main_vcpus++;
             sum += utilization;
         } else if (schedule_ratio_floor(shortest, vcpu->budget, vcpu->period) == 0) {
-            return false; /* its budget is rounded up to one tick, see pibs_server_share() */
+            return false; /* the budget is rounded up to one tick, see pibs_server_share() */
         } else {
             sum += pibs_demand(utilization);
         }
@@ -116,7 +117,7 @@ static uint64_t share_at(const struct vcpu_set *set, size_t io_vcpu, size_t leve
                              is_of_period ? vcpu->period : set->vcpus[level].period);
 }
 
-/* I_j(time), see the header. */
+/* Returns I_j(time) of admission.h. */
 static uint64_t io_interference(const struct vcpu_set *set, size_t io_vcpu, size_t level,
                                 uint64_t time)
 {
@@ -135,7 +136,8 @@ static uint64_t own_demand(const struct vcpu_set *set, const struct subject *sub
                                         : share_at(set, subject->vcpu, subject->level);
 }
 
-/* Returns what the subject and those before it execute at most in a busy window of this length. */
+/* Returns the most ticks that the subject, and the VCPUs before it, execute in a busy window of
+ * this length. */
 static uint64_t demand(const struct vcpu_set *set, const struct subject *subject, uint64_t time)
 {
     uint64_t sum = own_demand(set, subject);
@@ -153,9 +155,9 @@ static uint64_t demand(const struct vcpu_set *set, const struct subject *subject
 }
 
 /*
- * Returns a time no later than the response, from which few steps lead to it. The demand in R is at
- * least own + sum of U R - losses, where each I/O VCPU's demand loses less than one tick by
- * rounding, so that R >= (own - losses) / (1 - sum of U). SCHEDULE_NEVER if nothing solves that.
+ * Returns a lower bound of the response, from which few steps lead to the response. The demand in R
+ * is at least own + sum of U R - losses, because each I/O VCPU's demand loses less than one tick by
+ * rounding. So R >= (own - losses) / (1 - sum of U). Returns SCHEDULE_NEVER if no R solves that.
  */
 static uint64_t first_guess(const struct vcpu_set *set, const struct subject *subject)
 {
@@ -201,7 +203,7 @@ static enum schedule_error analyse(const struct vcpu_set *set, const struct subj
     uint64_t total = demand(set, subject, deadline);
 
     if (total <= deadline) {
-        response->ticks = deadline; /* no later, though the steps did not reach the response */
+        response->ticks = deadline; /* an upper bound: the steps did not reach the response */
         return SCHEDULE_OK;
     }
     response->excess = total - deadline;

@@ -37,7 +37,7 @@ uint64_t sporadic_server_available(const struct sporadic_server *server, uint64_
     return replenishment_queue_at(&server->replenishments, 0)->amount - server->usage;
 }
 
-/* Returns by how many periods the last replenishment can be postponed. */
+/* Returns the number of periods by which the last replenishment can be postponed. */
 static uint64_t periods_left(const struct sporadic_server *server)
 {
     const struct replenishment_queue *queue = &server->replenishments;
@@ -47,9 +47,10 @@ static uint64_t periods_left(const struct sporadic_server *server)
 }
 
 /*
- * Takes whole budgets off a usage of several: each postpones every replenishment by one period, so
- * that the loop of post_used_heads() ends within two rounds. Usage that would postpone them beyond
- * SCHEDULE_TIME_MAX is forgotten, because the server does not run again before that time.
+ * Subtracts whole budgets from a usage of several budgets. Each of them postpones every
+ * replenishment by one period, so that the loop of post_used_heads() ends within two rounds. Usage
+ * that would postpone them beyond SCHEDULE_TIME_MAX is dropped, because the server does not execute
+ * again before that time.
  */
 static void post_whole_budgets(struct sporadic_server *server)
 {
@@ -87,9 +88,9 @@ void sporadic_server_charge(struct sporadic_server *server, uint64_t used)
 }
 
 /*
- * Posts the used part of the head. The rest keeps the head's time: it is available, and the unblock
- * check sets its time. Unless an overrun took the used part from the future, then the rest begins
- * behind it.
+ * Posts the used part of the head for one period later. The rest keeps the head's time: it is
+ * available, and the unblock check sets its time. If an overrun took the used part from a head of a
+ * later time, the rest begins behind the used part.
  */
 static void split_head(struct sporadic_server *server, uint64_t now)
 {

@@ -14,8 +14,9 @@ enum schedule_error schedule_check_parameters(uint64_t budget, uint64_t period)
     return budget == 0 || budget > period ? SCHEDULE_BUDGET_OUT_OF_RANGE : SCHEDULE_OK;
 }
 
-/* value * numerator / denominator for numerator < denominator: schoolbook multiplication by the
- * bits of `value`, highest first, reduced after each step. The quotient is less than `value`. */
+/* Returns value * numerator / denominator for numerator < denominator. The algorithm is schoolbook
+ * multiplication by the bits of `value`, highest first, reduced after each step. The quotient is
+ * less than `value`. */
 static struct quotient multiply_fraction(uint64_t value, uint64_t numerator, uint64_t denominator)
 {
     struct quotient result = {0, 0};
@@ -26,7 +27,7 @@ static struct quotient multiply_fraction(uint64_t value, uint64_t numerator, uin
         if ((value >> bit & 1) != 0) {
             result.remainder += numerator;
         }
-        while (result.remainder >= denominator) { /* at most twice */
+        while (result.remainder >= denominator) { /* the loop has at most two rounds */
             result.remainder -= denominator;
             result.value++;
         }
@@ -34,7 +35,7 @@ static struct quotient multiply_fraction(uint64_t value, uint64_t numerator, uin
     return result;
 }
 
-/* As multiply_divide(), for products of more than 64 bits. */
+/* Does the same as multiply_divide(), for products of more than 64 bits. */
 static struct quotient multiply_divide_wide(uint64_t value, uint64_t numerator,
                                             uint64_t denominator)
 {

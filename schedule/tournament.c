@@ -14,9 +14,10 @@ void tournament_init(struct tournament *tournament)
 __attribute__((noinline)) void tournament_set(struct tournament *tournament, unsigned place,
                                               uint64_t time)
 {
-    size_t node = TOURNAMENT_PLACES + place; /* no narrower type: an index without conversion */
+    /* size_t, because a narrower index would need a conversion. */
+    size_t node = TOURNAMENT_PLACES + place;
 
-#pragma GCC unroll 5 /* TOURNAMENT_ROUNDS; a third fewer instructions */
+#pragma GCC unroll 5 /* TOURNAMENT_ROUNDS; unrolled, the loop takes a third fewer instructions */
     for (unsigned round = 0; round < TOURNAMENT_ROUNDS; round++) {
         uint64_t other = tournament->time[node ^ 1];
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Admission of VCPUs to a core: does each get its budget in each of its periods?
+ * Admission of VCPUs to a core. The tests decide whether each VCPU gets its budget in each of its
+ * periods.
  *
  * Main VCPUs are sporadic servers (C, T) with rate-monotonic priorities: the shorter the period,
  * the higher the priority; of equal periods the lower index goes first. I/O VCPUs are PIBS servers
@@ -58,8 +59,8 @@
 #include <stdint.h>
 
 #define ADMISSION_VCPUS_MAX 64u
-/* Steps of the analysis for one VCPU. A step costs a division for each VCPU. Sets whose utilization
- * is not close to 1 take few. */
+/* Most steps of the analysis for one VCPU. A step takes a division for each VCPU. Sets whose
+ * utilization is not close to 1 need few steps. */
 #ifndef ADMISSION_STEPS_MAX
 #define ADMISSION_STEPS_MAX 10000u
 #endif
@@ -77,18 +78,22 @@ struct admission_vcpu {
 };
 
 struct admission_response {
-    uint64_t ticks;    /* worst response, at most `deadline`; SCHEDULE_NEVER if it may be later */
-    uint64_t deadline; /* the period; for an I/O VCPU the longest one that it can serve, or 0 */
-    uint64_t excess;   /* demand in one period beyond the period, if the deadline may be missed */
+    /* Worst response, at most `deadline`; SCHEDULE_NEVER if the response may be later. */
+    uint64_t ticks;
+    /* The VCPU's period. For an I/O VCPU: the longest period that it can serve; 0 if it serves
+     * none. */
+    uint64_t deadline;
+    /* Ticks by which the demand in one period exceeds the period, if the deadline may be missed. */
+    uint64_t excess;
 };
 
 struct admission_result {
-    size_t vcpu;     /* if there is an error: the VCPU in question */
-    uint64_t excess; /* if SCHEDULE_OVERLOADED: its `excess` */
+    size_t vcpu;     /* index of the VCPU with the error, if there is one */
+    uint64_t excess; /* with SCHEDULE_OVERLOADED: `excess` of its response */
 };
 
-/* Returns true if the set passes the quick test. Parameters must be valid. All roundings make the
- * test stricter. */
+/* Returns true if the set passes the quick test. The parameters must be valid. All roundings make
+ * the test stricter. */
 bool admission_quick_test(const struct admission_vcpu *vcpus, size_t count);
 
 /*

@@ -31,17 +31,17 @@
 #include <stdint.h>
 
 struct pibs_server {
-    uint64_t share_budget; /* U = share_budget / share_period */
+    uint64_t share_budget; /* the utilization U is share_budget / share_period */
     uint64_t share_period;
-    uint64_t period; /* inherited, ticks; valid while active */
-    uint64_t eligible;
-    uint64_t budget; /* ticks from `eligible` on, 1 or more while active */
-    uint64_t usage;  /* ticks, less than `budget` */
-    bool active;     /* not blocked */
+    uint64_t period;   /* inherited period in ticks; valid while active */
+    uint64_t eligible; /* time from which on the budget is available */
+    uint64_t budget;   /* ticks that are available from `eligible` on, at least 1 while active */
+    uint64_t usage;    /* used ticks of the budget, less than `budget` */
+    bool active;       /* the server is not blocked */
 };
 
-/* Returns the budget of utilization `budget` / `period` at a served period: U * T in whole ticks, 1
- * at least. */
+/* Returns the budget of a server of utilization `budget` / `period` that serves VCPUs of period
+ * `served_period`: U * T in whole ticks, at least 1. */
 uint64_t pibs_server_share(uint64_t budget, uint64_t period, uint64_t served_period);
 
 /* Makes a blocked server of utilization `budget` / `period`; only their ratio matters. Returns
@@ -50,7 +50,7 @@ enum schedule_error pibs_server_init(struct pibs_server *server, uint64_t budget
                                      uint64_t now);
 
 /* Changes the utilization. The server keeps its debt: the eligible time does not move to an earlier
- * time. Errors as pibs_server_init(), and then nothing has changed. */
+ * time. Returns the errors of pibs_server_init(); then nothing has changed. */
 enum schedule_error pibs_server_set_parameters(struct pibs_server *server, uint64_t budget,
                                                uint64_t period);
 
@@ -65,11 +65,12 @@ void pibs_server_unblock(struct pibs_server *server, uint64_t served_period, uin
  * rises to that of `period`, in any state of the server, after its execution has been charged. */
 void pibs_server_raise(struct pibs_server *server, uint64_t now);
 
-/* Returns the time from which on the next tick of the budget is available; SCHEDULE_NEVER if the
+/* Returns the time from which on the next tick of the budget is available, or SCHEDULE_NEVER if the
  * server is blocked. */
 uint64_t pibs_server_eligible(const struct pibs_server *server);
 
-/* Returns the ticks that are left of the budget; 0 if the server is blocked or has none now. */
+/* Returns the number of ticks that are left of the budget; 0 if the server is blocked or has no
+ * budget now. */
 uint64_t pibs_server_available(const struct pibs_server *server, uint64_t now);
 
 /* Accounts for `used` ticks of execution that have ended. Execution beyond the budget delays the
@@ -80,8 +81,9 @@ void pibs_server_charge(struct pibs_server *server, uint64_t used);
  * charged. */
 void pibs_server_block(struct pibs_server *server);
 
-/* Returns the time at which the budget ends if the thread runs from `now` on; or at which the
- * server has budget again; or SCHEDULE_NEVER if it is blocked. */
+/* Returns the time at which the budget ends if the thread executes from `now` on. If the server has
+ * no budget now, returns the time at which it has budget again. If the server is blocked, returns
+ * SCHEDULE_NEVER. */
 uint64_t pibs_server_next_event(const struct pibs_server *server, uint64_t now);
 
 #endif

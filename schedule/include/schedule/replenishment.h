@@ -26,15 +26,17 @@
 
 struct replenishment {
     uint64_t time;
-    uint64_t amount; /* ticks, > 0 */
+    uint64_t amount; /* number of ticks, at least 1 */
 };
 
 struct replenishment_queue {
-    struct replenishment slot[REPLENISHMENT_CAPACITY_MAX]; /* a ring */
-    uint8_t capacity;                                      /* most entries at a time */
-    uint8_t first;
-    uint8_t count;
-    uint64_t smallest; /* ticks; an entry behind the head with fewer is extended by the next one */
+    struct replenishment slot[REPLENISHMENT_CAPACITY_MAX]; /* the entries, in a ring */
+    uint8_t capacity;                                      /* most entries that the queue holds */
+    uint8_t first;                                         /* slot of the head */
+    uint8_t count;                                         /* number of entries */
+    /* Least number of ticks of an entry behind the head. A smaller entry is extended by the next
+     * one. */
+    uint64_t smallest;
 };
 
 /* Makes an empty queue whose smallest entry is 1 tick. Returns SCHEDULE_CAPACITY_OUT_OF_RANGE
@@ -46,8 +48,8 @@ void replenishment_queue_clear(struct replenishment_queue *queue);
 
 bool replenishment_queue_is_full(const struct replenishment_queue *queue);
 
-/* Return the entry at a position; 0 is the head, the earliest. The position is less than `count`.
- */
+/* Return the entry at a position, and the head. Position 0 is the head, the earliest entry.
+ * `position`: less than `count`. */
 const struct replenishment *replenishment_queue_at(const struct replenishment_queue *queue,
                                                    unsigned position);
 struct replenishment *replenishment_queue_head(struct replenishment_queue *queue);
@@ -63,11 +65,11 @@ struct replenishment replenishment_queue_pop(struct replenishment_queue *queue);
  */
 void replenishment_queue_append(struct replenishment_queue *queue, struct replenishment entry);
 
-/* Removes the head of a queue that is not empty, and appends it with a time later by so many ticks,
- * which is no earlier than that of the last entry. */
+/* Removes the head of a queue that is not empty, and appends it with a time that is later by
+ * `ticks`. That time is not before the time of the last entry. */
 void replenishment_queue_requeue_head(struct replenishment_queue *queue, uint64_t ticks);
 
-/* Delays each entry by so many ticks. */
+/* Delays each entry by `ticks`. */
 void replenishment_queue_delay(struct replenishment_queue *queue, uint64_t ticks);
 
 /* Merges into the head each following entry that begins no later than the head ends. The head keeps

@@ -42,29 +42,29 @@
 #include <stdint.h>
 
 struct sporadic_server {
-    uint64_t budget; /* C, ticks */
-    uint64_t period; /* T, ticks */
-    uint64_t usage;  /* ticks, less than the head's amount */
+    uint64_t budget; /* C, in ticks */
+    uint64_t period; /* T, in ticks */
+    uint64_t usage;  /* used ticks of the head, less than its amount */
     struct replenishment_queue replenishments;
 };
 
 /*
- * Makes a server whose whole budget is available from `now` on. `capacity` is the number of
- * replenishments that it remembers: more of them waste less budget when the thread blocks often.
- * Returns SCHEDULE_OK, or SCHEDULE_PERIOD_OUT_OF_RANGE, SCHEDULE_BUDGET_OUT_OF_RANGE or
+ * Initialises a server whose whole budget is available from `now` on. `capacity`: number of
+ * replenishments that it remembers. A larger capacity wastes less budget if the thread blocks
+ * often. Returns SCHEDULE_OK, SCHEDULE_PERIOD_OUT_OF_RANGE, SCHEDULE_BUDGET_OUT_OF_RANGE or
  * SCHEDULE_CAPACITY_OUT_OF_RANGE.
  */
 enum schedule_error sporadic_server_init(struct sporadic_server *server, uint64_t budget,
                                          uint64_t period, unsigned capacity, uint64_t now);
 
-/* Sets the smallest piece, in ticks, for replenishments to come. sporadic_server_init() sets 1. */
+/* Sets the smallest piece, in ticks, for later replenishments. sporadic_server_init() sets 1. */
 void sporadic_server_set_piece(struct sporadic_server *server, uint64_t piece);
 
 /* Returns the time from which on the next tick of the budget is available. The server has budget if
- * this is not in the future. */
+ * this time is not in the future. */
 uint64_t sporadic_server_eligible(const struct sporadic_server *server);
 
-/* Returns the ticks that are left of the head; 0 if the server has no budget now. */
+/* Returns the number of ticks that are left of the head; 0 if the server has no budget now. */
 uint64_t sporadic_server_available(const struct sporadic_server *server, uint64_t now);
 
 /*
@@ -80,18 +80,18 @@ void sporadic_server_block(struct sporadic_server *server, uint64_t now);
 void sporadic_server_unblock(struct sporadic_server *server, uint64_t now);
 
 /*
- * Returns the time at which a runnable server's state changes: while it has budget, the time at
- * which the budget ends if the thread runs from `now` on; otherwise the time at which it has
- * budget again. Execution since the last charge is not counted. At most
+ * Returns the time at which the state of a runnable server changes. While it has budget, that is
+ * the time at which the budget ends if the thread executes from `now` on; otherwise the time at
+ * which it has budget again. Execution since the last charge is not counted. Takes at most
  * REPLENISHMENT_CAPACITY_MAX steps.
  */
 uint64_t sporadic_server_next_event(const struct sporadic_server *server, uint64_t now);
 
 /*
- * Changes budget and period. The rest of the head stays available, up to the new budget; the rest
- * of the new budget follows as if it had been used up just now, one new period later. So no series
- * of calls gives more than the parameters allow. Returns SCHEDULE_OK; or
- * SCHEDULE_PERIOD_OUT_OF_RANGE or SCHEDULE_BUDGET_OUT_OF_RANGE, and nothing has changed.
+ * Changes budget and period. The rest of the head stays available, up to the new budget. The rest
+ * of the new budget follows as if it had been used up just now: one new period later. So no series
+ * of calls gives more than the parameters allow. Returns SCHEDULE_OK, SCHEDULE_PERIOD_OUT_OF_RANGE
+ * or SCHEDULE_BUDGET_OUT_OF_RANGE. On an error nothing has changed.
  */
 enum schedule_error sporadic_server_set_parameters(struct sporadic_server *server, uint64_t budget,
                                                    uint64_t period, uint64_t now);

@@ -24,10 +24,11 @@ enum schedule_error {
     SCHEDULE_OK,
     SCHEDULE_PERIOD_OUT_OF_RANGE,   /* 0, or longer than SCHEDULE_PERIOD_MAX */
     SCHEDULE_BUDGET_OUT_OF_RANGE,   /* 0, or longer than the period */
-    SCHEDULE_CAPACITY_OUT_OF_RANGE, /* of a replenishment queue */
+    SCHEDULE_CAPACITY_OUT_OF_RANGE, /* the capacity of a replenishment queue */
     SCHEDULE_TOO_MANY_VCPUS,        /* more than ADMISSION_VCPUS_MAX */
     SCHEDULE_OVERLOADED,            /* a VCPU would miss its budget */
-    SCHEDULE_UNDECIDED,             /* not proven within ADMISSION_STEPS_MAX steps, so refused */
+    /* The analysis did not end within ADMISSION_STEPS_MAX steps: refuse the set. */
+    SCHEDULE_UNDECIDED,
 };
 
 /* Returns SCHEDULE_OK if 1 <= budget <= period <= SCHEDULE_PERIOD_MAX, or one of the first two
@@ -35,8 +36,8 @@ enum schedule_error {
 enum schedule_error schedule_check_parameters(uint64_t budget, uint64_t period);
 
 /*
- * Return value * numerator / denominator, rounded down or up. The product may exceed 64 bits; a
- * quotient that does is returned as UINT64_MAX. `denominator` is 1 .. 2^62.
+ * Return value * numerator / denominator, rounded down or up. The product may exceed 64 bits. A
+ * quotient that exceeds 64 bits is returned as UINT64_MAX. `denominator`: 1 to 2^62.
  */
 uint64_t schedule_ratio_floor(uint64_t value, uint64_t numerator, uint64_t denominator);
 uint64_t schedule_ratio_ceiling(uint64_t value, uint64_t numerator, uint64_t denominator);
