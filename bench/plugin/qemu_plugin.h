@@ -16,9 +16,9 @@
 enum qemu_plugin_cb_flags { QEMU_PLUGIN_CB_NO_REGS };
 enum qemu_plugin_op { QEMU_PLUGIN_INLINE_ADD_U64, QEMU_PLUGIN_INLINE_STORE_U64 };
 
-struct qemu_info;        /* facts about the machine; not used */
-struct qemu_plugin_tb;   /* a translation block, while it is being translated */
-struct qemu_plugin_insn; /* an instruction in it */
+struct qemu_info;              /* facts about the machine; not used */
+struct qemu_plugin_tb;         /* a translation block, while it is being translated */
+struct qemu_plugin_insn;       /* an instruction in it */
 struct qemu_plugin_scoreboard; /* an array with an element for each processor */
 
 /* A number in each element of a scoreboard, `offset` bytes from its beginning. */

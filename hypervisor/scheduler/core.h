@@ -59,7 +59,7 @@ struct shared_vcpu {
     /* The VCPU has executed before: its state is saved here, or is in the core. */
     bool has_executed;
     bool has_message; /* a message for it has arrived since scheduler_wait() */
-    uint64_t stack; /* stack pointer of its monitor, while another VCPU executes */
+    uint64_t stack;   /* stack pointer of its monitor, while another VCPU executes */
     struct guest_registers registers;
     struct saved_interrupts interrupts;
     struct vector_registers vectors;
