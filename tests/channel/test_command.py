@@ -387,6 +387,7 @@ def test_cat_does_not_wait_longer_for_a_hung_peer(
 
 
 def test_each_message_gives_cat_more_time(start: Start, tmp_path: Path) -> None:
+    """More than 10 s: it waits for time-outs."""
     other = start("cat", "./c", "-e", "1")  # no time: it waits for an idle peer
     await_life(tmp_path / "c", 1)
     process = start("cat", "./c", "-t", "6")

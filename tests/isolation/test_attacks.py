@@ -129,6 +129,7 @@ _ON_A_SHARED_CORE = ("sgi", "end", "waiting", "storm")
 
 @ways(Way.WEIGHTS)
 def test_attacks_on_a_core_shared_by_weights(start_guest: StartGuest, way: Way) -> None:
+    """More than 10 s: a storm of exits on a shared core."""
     survives_each(start(start_guest, way=way), _ON_A_SHARED_CORE)
 
 
@@ -172,7 +173,10 @@ _WITH_TWO_STATES_IN_TURN = [
 def test_attacks_on_interrupts_with_two_security_states(
     start_guest: StartGuest, way: Way, attacks: tuple[str, ...]
 ) -> None:
-    """The victim's interrupts are listed, too, so its monitor's pages change with them."""
+    """The victim's interrupts are listed, too, so its monitor's pages change with them.
+
+    More than 10 s: six attacks.
+    """
     run = start(start_guest, way=way)
     for attack in attacks:
         survives(run, by_default(attack) if len(attacks) > 1 else attack)

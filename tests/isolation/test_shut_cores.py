@@ -147,7 +147,10 @@ def test_core_that_sleeps_for_ever_keeps_no_input_from_others_and_is_reported(
 def test_shut_core_keeps_no_refused_dma_of_others_from_its_report(
     start_guest: StartGuest, log_folder: Path, system: str
 ) -> None:
-    """The rogue's own refused DMA comes first. Its core is stopped for it, or sleeps already."""
+    """The rogue's own refused DMA comes first. Its core is stopped for it, or sleeps already.
+
+    More than 10 s: another core takes the report over after two looks, a second apart.
+    """
     text = system.replace('"beat"\narguments = "beats=0"\npci', '"rogue"\npci', 1)
     guest, _ = boot(start_guest, log_folder, text)
     for name in ("victim", "rogue"):

@@ -36,6 +36,7 @@ def explore(folder: Path, *definitions: str) -> str:
 
 
 def test_connection_holds(tmp_path: Path) -> None:
+    """More than 10 s: all executions of the model."""
     report = explore(tmp_path)
     assert "errors: 0" in report, report
 

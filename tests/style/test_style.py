@@ -36,6 +36,7 @@ def test_python_is_linted() -> None:
 
 
 def test_python_is_typed() -> None:
+    """More than 10 s: mypy reads all modules."""
     result = run(SCRIPTS / "mypy")
     assert result.returncode == 0, result.stdout + result.stderr
 

@@ -92,6 +92,7 @@ def collected(*options: str) -> dict[str, tuple[int, set[str]]]:
 
 
 def test_each_marked_test_has_all_groups_by_default() -> None:
+    """More than 10 s: pytest collects all tests twice."""
     default, product_ = collected(), collected("--long")
     assert default.keys() == product_.keys()
     assert default

@@ -183,7 +183,10 @@ _SEEN = _ALWAYS_SEEN | {
 @pytest.mark.timeout(600)
 def test_a_malicious_end_does_no_harm(endless: tuple[GuestProcess, Layout]) -> None:
     """The honest end neither crashes, hangs nor receives anything outside the ring. It tells what
-    it saw, and goes on with the other end's next life."""
+    it saw, and goes on with the other end's next life.
+
+    More than 10 s: all of a peer's attacks.
+    """
     guest, layout = endless
     for seed in _SEEDS:
         guest.type_text(f"{seed}h")

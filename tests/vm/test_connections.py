@@ -141,7 +141,10 @@ def test_more_connections_than_the_service_allows(demos: Demos, namespace: Names
 
 
 def test_more_connections_than_memory(demos: Demos, namespace: Namespace) -> None:
-    """Open far more connections at once than the stack has control blocks, most of them idle."""
+    """Open far more connections at once than the stack has control blocks, most of them idle.
+
+    More than 10 s: thousands of connections, of which QEMU accepts two at once.
+    """
     client = demos.tap(namespace)
     for _ in range(2):
         with contextlib.ExitStack() as stack:

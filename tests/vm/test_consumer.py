@@ -32,6 +32,7 @@ _LOOP_CORE = 2
 
 @pytest.mark.timeout(900)
 def test_consumer(start_guest: StartGuest, tmp_path: Path) -> None:
+    """More than 10 s: Linux boots, and sounds last as long as they are."""
     system, board = read("consumer")
     assembled = assemble(system, board, Settings())
     wav = tmp_path / "sound.wav"

@@ -110,6 +110,7 @@ def _sources(guest: GuestProcess, layout: Layout) -> dict[str, InterruptSource]:
 def test_a_source_moves_and_comes_home(
     start_guest: StartGuest, tmp_path: Path, board_keys: str, keys: str, machine_options: str
 ) -> None:
+    """More than 10 s: windows and rests are seconds of the machine's time."""
     guest, layout = _boot(start_guest, tmp_path, board_keys, keys, machine_options=machine_options)
     guest.wait_for_match(r"(?m)^plays\| end$", timeout=250)
     halves = _halves(guest)

@@ -27,6 +27,7 @@ def demos(start_guest: StartGuest, image: FindImage) -> Demos:
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("bus", ["msix", pytest.param("mmio", marks=pytest.mark.long)])
 def test_hundred_thousand_bad_frames(demos: Demos, namespace: Namespace, bus: str) -> None:
+    """More than 10 s: a hundred thousand frames."""
     client = demos.tap(namespace, bus)
     tap = namespace.taps[0]
     # A large MTU lets frames that are larger than Ethernet allows reach the device.

@@ -78,6 +78,7 @@ class Stream:
 
 @pytest.mark.timeout(900)
 def test_sensor_to_controller_to_plot(start_guest: StartGuest) -> None:
+    """More than 10 s: Linux boots beside a plant whose level settles."""
     system, board = read("channels")
     assembled = assemble(system, board, Settings())
     (port,) = free_ports(1)

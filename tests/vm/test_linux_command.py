@@ -231,6 +231,7 @@ def attributes(guest: GuestProcess, layout: Layout) -> Iterator[int]:
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize("way", ["pci", pytest.param("dax", marks=pytest.mark.long)])
 def test_linux_and_a_kernel(start_guest: StartGuest, tmp_path: Path, way: str) -> None:
+    """More than 10 s: Linux boots, and runs the command in many ways."""
     image = linux_channels.prepare_command(way)
     without_memory = _WITHOUT_DAX if way == "dax" else ""
     script = _SCRIPT.format(without_memory=without_memory)
@@ -277,6 +278,7 @@ def test_linux_and_a_kernel(start_guest: StartGuest, tmp_path: Path, way: str) -
 
 @pytest.mark.timeout(900)
 def test_linux_restarts_in_a_transfer(start_guest: StartGuest, tmp_path: Path) -> None:
+    """More than 10 s: Linux boots twice."""
     image = linux_guest.with_script(linux_channels.prepare_command("pci"), "use", _TRANSFER_SCRIPT)
     text = _SYSTEM.format(initrd=image.initrd, kernel=image.kernel, way="pci")
     guest, layout = boot(start_guest, tmp_path, text)
@@ -294,6 +296,7 @@ def test_linux_restarts_in_a_transfer(start_guest: StartGuest, tmp_path: Path) -
 
 @pytest.mark.timeout(900)
 def test_values_and_one_way_channels(start_guest: StartGuest, tmp_path: Path) -> None:
+    """More than 10 s: Linux boots."""
     image = linux_guest.with_script(linux_channels.prepare(), "use-kinds", _KINDS_SCRIPT)
     guest, layout = boot(start_guest, tmp_path, _KINDS.format(initrd=image.initrd, arguments=""))
     guest.wait_for_match(r"(?m)^linux\| script: the end", _BOOT_S)

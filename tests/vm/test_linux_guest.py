@@ -34,6 +34,7 @@ def test_address_by_dhcp(start_guest: StartGuest) -> None:
 
 
 def test_no_dhcp_server(start_guest: StartGuest, tmp_path: Path) -> None:
+    """More than 10 s: the client waits for a server."""
     guest = start_guest(linux(DatagramNetwork(tmp_path / "guest", tmp_path / "nobody")))
     guest.wait_for("linux: ready", 60)
     assert "linux: DHCP gave no address\n" in guest.console()

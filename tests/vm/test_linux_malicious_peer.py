@@ -107,7 +107,10 @@ def test_linux_and_a_malicious_kernel(
     keys: tuple[str, str],
 ) -> None:
     """The commands end, and say what they saw. They work with the kernel's next life. Linux may own
-    a function of the board, too."""
+    a function of the board, too.
+
+    More than 10 s: Linux boots on a shared core.
+    """
     image = linux_guest.with_script(linux_channels.prepare_command(way), "use", _SCRIPT)
     source, target = ("kernel", "linux") if end == 1 else ("linux", "kernel")
     text = _SYSTEM.format(

@@ -49,7 +49,10 @@ _SETTLE_S = 5.0
 def test_linux_boots_and_exits_only_for_interrupts_between_its_cores(
     start_guest: StartGuest, tmp_path: Path, cpu: str
 ) -> None:
-    """Linux works without the hidden features, and reads ID registers only at its start."""
+    """Linux works without the hidden features, and reads ID registers only at its start.
+
+    More than 10 s: Linux boots.
+    """
     file = tmp_path / "linux.toml"
     file.write_text(_SYSTEM)
     system, board = read(str(file))

@@ -87,6 +87,7 @@ def test_priorities_of_a_machine(start_guest: StartGuest, compiler: str) -> None
 def test_linux_exits_only_for_interrupts(
     start_guest: StartGuest, tmp_path: Path, machine_options: str
 ) -> None:
+    """More than 10 s: Linux boots."""
     guest, layout = boot(start_guest, tmp_path, _LINUX, machine_options)
     guest.wait_for_match(r"(?m)^linux\| .*linux: ready", timeout=300)
     time.sleep(_SETTLE_S)

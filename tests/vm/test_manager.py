@@ -231,7 +231,10 @@ def test_linux_is_replaced_with_its_initrd_and_its_network_card(
     make_run: Callable[..., ManagedRun],
 ) -> None:
     """The other kernel gets the initial RAM disk of the system file, and its device works, which is
-    reset. Destroying the partition forgets the kernel."""
+    reset. Destroying the partition forgets the kernel.
+
+    More than 10 s: Linux boots, and again as its replacement.
+    """
 
     def wait_for_network(banner: bytes) -> None:
         run.guest.wait_for_next_match(rf"(?m)^spare\| .*{banner.decode()}", 300)

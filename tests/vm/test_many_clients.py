@@ -188,6 +188,7 @@ def test_idle_connections_take_no_window(demos: Demos, namespace: Namespace) -> 
 
 
 def test_clients_are_served_between_floods(demos: Demos, namespace: Namespace) -> None:
+    """More than 10 s: twenty floods."""
     client = demos.tap(namespace)
     for _ in range(20):
         flood(namespace, 200)

@@ -103,6 +103,7 @@ def wait_for_address_6(client: DemoClient, address: str) -> None:
 
 
 def test_address_and_ping_on_tap(demos: Demos, namespace: Namespace) -> None:
+    """More than 10 s: ping sends an echo request each second."""
     client = demos.tap(namespace)
     demos.guest.wait_for_match(f"net: address {re.escape(client.address)} ", 60)
     wait_for_address_6(client, namespace.taps[0].address_6)

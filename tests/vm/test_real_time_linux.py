@@ -75,6 +75,7 @@ def image() -> LinuxImage:
 def test_cyclictest_counts_all_cycles(
     start_guest: StartGuest, tmp_path: Path, image: LinuxImage
 ) -> None:
+    """More than 10 s: a real-time kernel boots and is measured."""
     shutil.copy(image.kernel, tmp_path / "Image")
     shutil.copy(image.initrd, tmp_path / "initrd")
     guest, layout = boot(start_guest, tmp_path, _SYSTEM)

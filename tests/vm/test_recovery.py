@@ -193,7 +193,10 @@ def wait_until_quiet(guest: GuestProcess) -> None:
 
 def test_device_pulled_and_plugged(failing: Failing) -> None:
     """The card is removed for a while. The driver reports that once, waits for a card, and uses
-    the next one although its MAC address differs."""
+    the next one although its MAC address differs.
+
+    More than 10 s: the card is away for seconds.
+    """
     client = failing.boot("msix", port="plug")
     qmp = failing.guest.qmp()
     data = pattern(300_000)

@@ -100,7 +100,10 @@ def test_programs_on_one_core_pass(
 def test_two_linux_guests_share_two_cores(
     start_guest: StartGuest, tmp_path: Path, machine_options: str
 ) -> None:
-    """Each on both cores, beside a loop. One of them is stopped and restarted."""
+    """Each on both cores, beside a loop. One of them is stopped and restarted.
+
+    More than 10 s: two kernels of Linux boot on half a core each.
+    """
     keys = ('arguments = "quiet shell"',)
     text = _BOARD + "".join(
         (
@@ -136,7 +139,10 @@ def test_two_linux_guests_share_two_cores(
 def test_a_dedicated_core_beside_shared_ones_has_no_exits(
     start_guest: StartGuest, tmp_path: Path
 ) -> None:
-    """A partition with a core of its own has direct interrupts, in the same system."""
+    """A partition with a core of its own has direct interrupts, in the same system.
+
+    More than 10 s: a loop of 10,000 periods of 1 ms.
+    """
     loop = (
         '[[partition]]\nname = "loop"\ncores = [1]\nmemory = "16 MiB"\nimage = "control"\n'
         'arguments = "quiet"\n'
@@ -237,7 +243,10 @@ def test_a_timer_that_expires_during_a_change_is_not_lost(
     """A change between VCPUs sets the core's timer, and with two security states it may also take
     the timer's interrupt. The periods are short and drift, so budgets end and come back at all
     distances from the changes. A guest that spins with its interrupts masked has no exit at which
-    a lost choice could be made up for: it would keep the core."""
+    a lost choice could be made up for: it would keep the core.
+
+    More than 10 s: seconds of the machine's time, so that the periods drift through all distances.
+    """
     _, spin = partitions()
     members = [
         replace(spin, name=f"spin{number}", budget=budget, period=period)

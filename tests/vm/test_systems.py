@@ -42,6 +42,7 @@ def test_minimal(start_guest: StartGuest, compiler: str) -> None:
 
 
 def test_demo(start_guest: StartGuest) -> None:
+    """More than 10 s: the demo shows its statistics each second."""
     echo, iperf = free_ports(2)
     guest = start(start_guest, "demo", Forward(ECHO, echo), Forward(IPERF, iperf))
     guest.wait_for_match(r"(?m)^control\| control: \d+ periods", timeout=120)
@@ -56,7 +57,10 @@ def test_demo(start_guest: StartGuest) -> None:
 
 
 def test_last_typed_command_takes_effect(start_guest: StartGuest, tmp_path: Path) -> None:
-    """Type commands also while the partition's other core has not stopped yet."""
+    """Type commands also while the partition's other core has not stopped yet.
+
+    More than 10 s: Linux boots three times, and must not for 10 s.
+    """
     file = tmp_path / "two.toml"
     file.write_text(
         'board = "qemu-virt"\n[[partition]]\nname = "linux"\ncores = [0, 1]\n'
