@@ -61,7 +61,7 @@ static int64_t call_firmware(uint64_t function, uint64_t first, uint64_t second,
  * code, processor, VCPU and stack, and the description without the images that follow it. */
 static void map_resident(uint64_t *root, const struct processor *processor, const struct vcpu *vcpu)
 {
-    const struct description *system = vcpu->partition->system;
+    const struct description *system = vcpu->partition->constant.system;
 
     boot_map_between(root, monitor_text_start, resident_text_end, MONITOR_CODE);
     boot_map(root, (uint64_t)(uintptr_t)system, sizeof(*system), MONITOR_CONSTANTS);
@@ -105,22 +105,22 @@ static void map_once(uint64_t *root, uint64_t start, uint64_t bytes, uint64_t at
 /* Maps the partition's images. Two images may have the same bytes. */
 static void map_images(uint64_t *root, const struct partition *partition)
 {
-    const struct description_partition *described = partition->described;
+    const struct description_partition *described = partition->constant.described;
 
     for (uint32_t i = 0; i < described->image_count; i++) {
         const struct description_image *image = &described->images[i];
 
-        map_once(root, (uint64_t)(uintptr_t)partition->system + image->offset, image->bytes,
-                 MONITOR_CONSTANTS);
+        map_once(root, (uint64_t)(uintptr_t)partition->constant.system + image->offset,
+                 image->bytes, MONITOR_CONSTANTS);
     }
 }
 
 /* Maps the SMMU's event queue, if the partition has access to it (assign_smmu_events()). */
 static void map_events(uint64_t *root, const struct partition *partition)
 {
-    if (partition->events != 0) {
-        map_once(root, partition->events, PAGE_BYTES, MONITOR_CONSTANTS);
-        map_once(root, partition->system->board.smmu + SMMU_EVENT_REGISTERS, PAGE_BYTES,
+    if (partition->constant.smmu.events != 0) {
+        map_once(root, partition->constant.smmu.events, PAGE_BYTES, MONITOR_CONSTANTS);
+        map_once(root, partition->constant.system->board.smmu + SMMU_EVENT_REGISTERS, PAGE_BYTES,
                  MONITOR_DEVICE);
     }
 }
@@ -128,8 +128,8 @@ static void map_events(uint64_t *root, const struct partition *partition)
 /* Maps the ranges that the service tables of all VCPUs of the partition have in common. */
 static void map_partition(uint64_t *root, const struct partition *partition)
 {
-    const struct description *system = partition->system;
-    const struct description_partition *described = partition->described;
+    const struct description *system = partition->constant.system;
+    const struct description_partition *described = partition->constant.described;
 
     boot_map(root, (uint64_t)(uintptr_t)partition, PAGE_BYTES, MONITOR_DATA);
     map_images(root, partition);
@@ -145,8 +145,8 @@ static void map_partition(uint64_t *root, const struct partition *partition)
         boot_map(root, described->pci_memory, described->pci_memory_bytes, MONITOR_DEVICE);
     }
     if (smmu_streams(system, described) != 0) {
-        boot_map(root, partition->commands, PAGE_BYTES, MONITOR_DATA);
-        boot_map(root, partition->streams, smmu_memory.stream_bytes, MONITOR_DATA);
+        boot_map(root, partition->constant.smmu.commands, PAGE_BYTES, MONITOR_DATA);
+        boot_map(root, partition->constant.smmu.streams, smmu_memory.stream_bytes, MONITOR_DATA);
         boot_map(root, system->board.smmu, PAGE_BYTES, MONITOR_DEVICE);
     }
     map_events(root, partition);
@@ -166,7 +166,7 @@ static void map_sharers(uint64_t *root, const struct processor *processor, const
     }
     boot_map(root, (uint64_t)(uintptr_t)processor->shared, PAGE_BYTES + SCHEDULER_TRACE_BYTES,
              MONITOR_DATA);
-    boot_map(root, vcpu->partition->times, PAGE_BYTES, MONITOR_DATA);
+    boot_map(root, vcpu->partition->constant.times, PAGE_BYTES, MONITOR_DATA);
     /* VCPUs of the same partition follow each other in the list. */
     for (const struct vcpu *other = processor->vcpus; other != NULL; other = other->next) {
         boot_map(root, (uint64_t)(uintptr_t)other->shared, PAGE_BYTES, MONITOR_DATA);
@@ -185,9 +185,9 @@ static void map_sharers(uint64_t *root, const struct processor *processor, const
  * the processors the other (memory/withdraw.h). */
 static void make_stage2(const struct partition *partition)
 {
-    uint32_t index = partition->index;
+    uint32_t index = partition->constant.index;
 
-    smmu_roots[index] = stage2_build(partition->described, &boot_pool);
+    smmu_roots[index] = stage2_build(partition->constant.described, &boot_pool);
     if (smmu_roots[index] == 0) {
         boot_refuse("no stage 2 tables can be built for partition", index);
     }
@@ -202,28 +202,29 @@ static void make_stage2(const struct partition *partition)
  * functions can cause events. */
 static void assign_smmu_events(struct partition *partition)
 {
-    const struct description *system = partition->system;
+    const struct description *system = partition->constant.system;
     uint32_t first_listed = description_first_listed(system);
 
-    if (smmu_confined(partition->described) == 0 && partition->index != first_listed) {
+    if (smmu_confined(partition->constant.described) == 0 && partition->constant.index != first_listed) {
         return;
     }
-    partition->events = smmu_memory.events;
-    if (partition->events != 0 &&
-        (first_listed == DESCRIPTION_NO_PARTITION || partition->index == first_listed)) {
+    partition->constant.smmu.events = smmu_memory.events;
+    if (partition->constant.smmu.events != 0 &&
+        (first_listed == DESCRIPTION_NO_PARTITION || partition->constant.index == first_listed)) {
         gic_route(system, system->board.smmu_interrupt,
-                  description_boot_core(partition->described));
+                  description_boot_core(partition->constant.described));
     }
 }
 
 /* Selects direct or listed interrupts for the partition. */
 static void set_interrupt_mode(struct partition *partition)
 {
-    partition->shares_group1 = has_shared_group1;
-    partition->is_listed =
-        has_shared_group1 || description_has_listed_interrupts(partition->described);
-    if (partition->is_listed && !listed_is_supported()) {
-        boot_refuse("the image has no code for listed interrupts: partition", partition->index);
+    partition->constant.shares_group1 = has_shared_group1;
+    partition->constant.is_listed =
+        has_shared_group1 || description_has_listed_interrupts(partition->constant.described);
+    if (partition->constant.is_listed && !listed_is_supported()) {
+        boot_refuse("the image has no code for listed interrupts: partition",
+                    partition->constant.index);
     }
 }
 
@@ -232,15 +233,15 @@ static void make_partition(const struct description *system, uint32_t index)
     struct partition *partition = (struct partition *)(uintptr_t)boot_take(1);
     uint32_t unresettable;
 
-    partition->system = system;
-    partition->described = &system->partitions[index];
-    partition->index = index;
+    partition->constant.system = system;
+    partition->constant.described = &system->partitions[index];
+    partition->constant.index = index;
     set_interrupt_mode(partition);
     boot_partitions[index] = partition;
     make_stage2(partition);
     unresettable = pci_boot(partition);
     if (unresettable != PCI_NO_FUNCTION &&
-        partition->described->restart == DESCRIPTION_RESTART_AFTER_RESET) {
+        partition->constant.described->restart == DESCRIPTION_RESTART_AFTER_RESET) {
         boot_refuse("a partition may restart, and nothing resets its PCI function", unresettable);
     }
     assign_smmu_events(partition);
@@ -251,8 +252,8 @@ static void start_smmu(const struct description *system)
     refuse_failure(smmu_boot(system, &boot_pool, smmu_roots, &smmu_memory), system->board.smmu);
     for (uint32_t i = 0; i < system->partition_count; i++) {
         if (smmu_streams(system, &system->partitions[i]) != 0) {
-            boot_partitions[i]->commands = smmu_memory.commands;
-            boot_partitions[i]->streams = smmu_memory.streams;
+            boot_partitions[i]->constant.smmu.commands = smmu_memory.commands;
+            boot_partitions[i]->constant.smmu.streams = smmu_memory.streams;
         }
     }
 }
@@ -309,7 +310,7 @@ static void make_monitor(const struct processor *processor, struct vcpu *vcpu)
     map_resident(resident, processor, vcpu);
     boot_map(resident, (uint64_t)(uintptr_t)vcpu->partition, PAGE_BYTES, MONITOR_CONSTANTS);
     map_resident(services, processor, vcpu);
-    map_services(services, vcpu->partition->system);
+    map_services(services, vcpu->partition->constant.system);
     map_partition(services, vcpu->partition);
     map_sharers(services, processor, vcpu);
 }

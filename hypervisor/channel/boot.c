@@ -64,15 +64,15 @@ static void zero_region(const struct description_channel *channel)
 
 void channel_connect(const struct partition *partition, uint64_t *stage2)
 {
-    const struct description *system = partition->system;
+    const struct description *system = partition->constant.system;
 
     for (uint32_t i = 0; i < system->channel_count; i++) {
         const struct description_channel *channel = &system->channels[i];
 
-        if (channel->ends[0].partition == partition->index) {
+        if (channel->ends[0].partition == partition->constant.index) {
             zero_region(channel);
             connect_end(stage2, channel, 0);
-        } else if (channel->ends[1].partition == partition->index) {
+        } else if (channel->ends[1].partition == partition->constant.index) {
             connect_end(stage2, channel, 1);
         }
     }
@@ -80,13 +80,13 @@ void channel_connect(const struct partition *partition, uint64_t *stage2)
 
 void channel_map(uint64_t *root, const struct partition *partition)
 {
-    const struct description *system = partition->system;
+    const struct description *system = partition->constant.system;
 
     for (uint32_t i = 0; i < system->channel_count; i++) {
         const struct description_channel *channel = &system->channels[i];
 
-        if (channel->ends[0].partition == partition->index ||
-            channel->ends[1].partition == partition->index) {
+        if (channel->ends[0].partition == partition->constant.index ||
+            channel->ends[1].partition == partition->constant.index) {
             boot_map(root, channel->physical, PAGE_BYTES, MONITOR_DATA);
         }
     }

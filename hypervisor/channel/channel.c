@@ -8,7 +8,7 @@ void channel_end(const struct partition *partition)
 {
     struct end end;
 
-    for (uint32_t i = 0; i < partition->system->channel_count; i++) {
+    for (uint32_t i = 0; i < partition->constant.system->channel_count; i++) {
         if (end_find(partition, i, &end)) {
             function_reset(&end);
             end_set_state(&end, 0);

@@ -7,12 +7,12 @@
 
 bool end_find(const struct partition *partition, uint32_t index, struct end *end)
 {
-    *end = (struct end){.system = partition->system};
-    if (index >= partition->system->channel_count) {
+    *end = (struct end){.system = partition->constant.system};
+    if (index >= partition->constant.system->channel_count) {
         return false;
     }
-    end->channel = &partition->system->channels[index];
-    while (end->number < 2 && end_described(end)->partition != partition->index) {
+    end->channel = &partition->constant.system->channels[index];
+    while (end->number < 2 && end_described(end)->partition != partition->constant.index) {
         end->number++;
     }
     return end->number < 2;

@@ -54,9 +54,9 @@ static enum access_result access_config(struct partition *partition, struct acce
         return refuse(access, UINT64_MAX);
     }
     access->offset %= PCI_CONFIG_BYTES;
-    ticket_lock_take(&partition->functions_lock, TICKET_LOCK_FOR_EVER);
+    ticket_lock_take(&partition->functions.lock, TICKET_LOCK_FOR_EVER);
     result = function_config_access(&end, access);
-    ticket_lock_give(&partition->functions_lock);
+    ticket_lock_give(&partition->functions.lock);
     return result;
 }
 
@@ -120,7 +120,7 @@ static enum access_result access_window(const struct partition *partition, uint6
     uint64_t page = address - address % DESCRIPTION_PAGE_BYTES;
     struct end end;
 
-    for (uint32_t i = 0; i < partition->system->channel_count; i++) {
+    for (uint32_t i = 0; i < partition->constant.system->channel_count; i++) {
         if (find_function(partition, i, &end) && end_function(&end)->bar == page &&
             (end_function(&end)->command & PCI_COMMAND_MEMORY) != 0) {
             return access_register(&end, access);
@@ -132,7 +132,7 @@ static enum access_result access_window(const struct partition *partition, uint6
 bool channel_access(struct partition *partition, uint64_t address, struct access *access,
                     enum access_result *result)
 {
-    uint64_t host = partition->described->channel_host, offset = address - host;
+    uint64_t host = partition->constant.described->channel_host, offset = address - host;
 
     /* An address below the host wraps to a huge offset. */
     if (host == 0 || offset >= DESCRIPTION_HOST_ECAM_BYTES + DESCRIPTION_HOST_WINDOW_BYTES) {

@@ -26,7 +26,7 @@
 void function_reset(const struct end *end);
 
 /* Handles an access to the function's configuration space. `access->offset`: of the register, below
- * 4096. The caller holds functions_lock of the partition. */
+ * 4096. The caller holds the lock of the partition's functions. */
 enum access_result function_config_access(const struct end *end, struct access *access);
 
 #endif

@@ -169,10 +169,10 @@ enum partition_request input_take(struct partition *partition)
 {
     uint32_t key;
 
-    if (terminal_has_key(partition->index)) {
+    if (terminal_has_key(partition->constant.index)) {
         uart_flush(partition, false);
     }
-    for (unsigned i = 0; i < BATCH && terminal_dequeue_key(partition->index, &key); i++) {
+    for (unsigned i = 0; i < BATCH && terminal_dequeue_key(partition->constant.index, &key); i++) {
         if (key == KEY_STOP) {
             return REQUEST_STOP;
         }

@@ -151,7 +151,7 @@ uint32_t terminal_margin(const struct partition *partition)
 {
     uint32_t columns = 0;
 
-    while (partition->described->name[columns] != '\0') {
+    while (partition->constant.described->name[columns] != '\0') {
         columns++;
     }
     return columns + (uint32_t)sizeof(name_end) - 1;
@@ -236,7 +236,7 @@ void terminal_explain(const char *text)
 
 void terminal_print_event(const struct partition *partition, const char *text)
 {
-    terminal_print("%s %s", partition->described->name, text);
+    terminal_print("%s %s", partition->constant.described->name, text);
 }
 
 void terminal_failure(uint64_t syndrome, uint64_t pc, uint64_t address)
@@ -257,18 +257,18 @@ void terminal_write_line(const struct partition *partition, const char *line, ui
 
     lock_terminal();
     start = terminal.ring.added;
-    if (terminal.line != partition->index + 1) {
-        begin_line(partition->described->name);
+    if (terminal.line != partition->constant.index + 1) {
+        begin_line(partition->constant.described->name);
         shown = 0;
     }
-    terminal.line = partition->index + 1;
+    terminal.line = partition->constant.index + 1;
     for (uint32_t i = shown; i < bytes; i++) {
         put(line[i]);
     }
     if (end) {
         end_line();
     }
-    output_ring_charge(&terminal.ring, partition->index, start);
+    output_ring_charge(&terminal.ring, partition->constant.index, start);
     send_and_unlock_terminal();
 }
 
@@ -295,9 +295,9 @@ bool terminal_has_room(const struct partition *partition, enum terminal_part par
 
     lock_terminal();
     send_without_waiting();
-    room = output_ring_has_room(&terminal.ring, partition->index, bytes, SHOW_BYTES_MAX);
+    room = output_ring_has_room(&terminal.ring, partition->constant.index, bytes, SHOW_BYTES_MAX);
     if (!room && part == TERMINAL_USUAL) {
-        terminal.waiting |= 1u << partition->index;
+        terminal.waiting |= 1u << partition->constant.index;
     }
     send_and_unlock_terminal();
     return room;

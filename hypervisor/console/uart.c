@@ -37,7 +37,7 @@ static void print_line(struct partition *partition, bool end)
 static void transmit(struct partition *partition, uint8_t byte)
 {
     struct virtual_uart *uart = &partition->uart;
-    bool interactive = terminal_input_owner() == partition->index;
+    bool interactive = terminal_input_owner() == partition->constant.index;
     char output[FILTER_OUTPUT_MAX];
     uint32_t count;
 
@@ -64,7 +64,7 @@ static void transmit(struct partition *partition, uint8_t byte)
 static bool lacks_room(const struct partition *partition, uint8_t byte, enum terminal_part part)
 {
     const struct virtual_uart *uart = &partition->uart;
-    bool prints = byte == NEWLINE || terminal_input_owner() == partition->index ||
+    bool prints = byte == NEWLINE || terminal_input_owner() == partition->constant.index ||
                   uart->line_bytes >= CONSOLE_LINE_BYTES - LINE_MARGIN;
 
     return prints && !terminal_has_room(partition, part);
@@ -128,7 +128,7 @@ static uint32_t masked_interrupts(const struct virtual_uart *uart)
 static void raise_interrupt(const struct partition *partition)
 {
     if (masked_interrupts(&partition->uart) != 0) {
-        gic_make_pending(partition->system, partition->described->console_interrupt);
+        gic_make_pending(partition->constant.system, partition->constant.described->console_interrupt);
     }
 }
 

@@ -9,7 +9,7 @@
 
 uint32_t distributor_home_vcpu(struct partition *partition, uint32_t number)
 {
-    uint64_t registers = partition->system->board.distributor + GICD_IROUTER;
+    uint64_t registers = partition->constant.system->board.distributor + GICD_IROUTER;
 
     return affinity_vcpu_on_core(partition,
                                  device_read64((uintptr_t)(registers + UINT64_C(8) * number)));

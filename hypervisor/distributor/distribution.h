@@ -23,6 +23,7 @@
 #define DISTRIBUTOR_DISTRIBUTION_H
 
 #include "distributor/profile.h"
+#include "hypervisor/description.h"
 #include "hypervisor/ticket_lock.h"
 #include <stdbool.h>
 #include <stdint.h>
@@ -43,8 +44,8 @@ struct distribution_source {
     /* Number of deliveries in PROFILE_PARTS, in the last window of the VCPU to which it is
      * routed. */
     uint16_t rate;
-    uint8_t home;   /* the VCPU to which the guest has routed it; also read without the lock */
-    uint8_t target; /* the VCPU to which the hardware routes it; also read without the lock */
+    uint8_t home;   /* the VCPU to which the guest has routed it */
+    uint8_t target; /* the VCPU to which the hardware routes it */
     bool is_periodic;
     uint32_t moves, returns;
     /* Time until which the home's offer, or its last renewal of the collision, is valid. */
@@ -52,11 +53,14 @@ struct distribution_source {
     uint64_t holds; /* time until which its taker holds it, or until which it rests at home */
 };
 
-/* The sources of a partition: its first SPIs in the order of their numbers. The lock protects this
- * structure and the routes of all SPIs of the partition. */
+/* The sources and routes of a partition on shared cores. The monitors of its VCPUs hold `lock` while
+ * they access them, with two exceptions: the numbers of sources are constant once the partition has
+ * started, and routes, homes and targets may be read by atomic operations without the lock. */
 struct distribution {
     struct ticket_lock lock;
-    struct distribution_source sources[PROFILE_SOURCES];
+    struct distribution_source sources[PROFILE_SOURCES]; /* the first SPIs, ordered by number */
+    /* The VCPUs to which SPIs are routed, two in a byte (distributor/route.h). */
+    uint8_t routes[DESCRIPTION_SPI_WORDS * 32 / 2];
 };
 
 /* Input and results of distribution_close_window(). One window is closed for all VCPUs of a core in

@@ -58,7 +58,7 @@ void distributor_end_route(struct partition *partition)
 
 static uint32_t all_vcpus(const struct partition *partition)
 {
-    return (UINT32_C(1) << partition->described->vcpu_count) - 1;
+    return (UINT32_C(1) << partition->constant.described->vcpu_count) - 1;
 }
 
 /* Announces another route of an SPI. A pending interrupt stays pending, and an active one stays
@@ -68,7 +68,7 @@ static uint32_t all_vcpus(const struct partition *partition)
  * have to be called: bit n for VCPU n. */
 static uint32_t announce_route(struct partition *partition, uint32_t number)
 {
-    uintptr_t registers = gic_distributor(partition->system).interrupts;
+    uintptr_t registers = gic_distributor(partition->constant.system).interrupts;
 
     if ((device_read32(registers + GIC_ISACTIVER + UINT64_C(4) * (number / 32)) >> number % 32 &
          1) == 0) {
@@ -79,7 +79,7 @@ static uint32_t announce_route(struct partition *partition, uint32_t number)
 
 void distributor_follow_route(struct vcpu *vcpu, uint32_t number)
 {
-    if (vcpu->partition->is_listed) {
+    if (vcpu->partition->constant.is_listed) {
         listed_call(vcpu, announce_route(vcpu->partition, number));
     }
 }
@@ -88,7 +88,7 @@ void distributor_follow_route(struct vcpu *vcpu, uint32_t number)
 static uint32_t route_to_target(struct partition *partition,
                                 const struct distribution_source *source)
 {
-    uintptr_t registers = gic_distributor(partition->system).interrupts;
+    uintptr_t registers = gic_distributor(partition->constant.system).interrupts;
 
     record_route(partition, source->number, source->target);
     device_write64(registers + GICD_IROUTER + UINT64_C(8) * source->number,
@@ -148,7 +148,7 @@ static void evaluate_vcpu(const struct processor *processor, struct vcpu *vcpu, 
     shared->used_before = vcpu->report.used;
     shared->idle_before = core->ledger.idle;
     window->is_busy = idle * 5 < ticks * 2;
-    window->may_offer = vcpu->partition->described->distribute != 0;
+    window->may_offer = vcpu->partition->constant.described->distribute != 0;
     window->is_open = is_open(processor, vcpu);
     window->can_keep = !window->is_contended && (idle + used) * 4 >= ticks;
     window->has_room = window->is_open && !window->is_contended && !window->is_busy &&

@@ -20,7 +20,7 @@ _Static_assert(DESCRIPTION_VCPUS_MAX == 16, "a VCPU's number has 4 bits");
 /* Returns the number of the VCPU to which the partition's SPI is routed. Resident. */
 static inline uint32_t route_vcpu(const struct partition *partition, uint32_t number)
 {
-    uint8_t pair = __atomic_load_n(&partition->routes[number / 2], __ATOMIC_RELAXED);
+    uint8_t pair = __atomic_load_n(&partition->distribution.routes[number / 2], __ATOMIC_RELAXED);
 
     return (uint32_t)pair >> number % 2 * 4 & 0xf;
 }
@@ -28,7 +28,7 @@ static inline uint32_t route_vcpu(const struct partition *partition, uint32_t nu
 /* Records the route of an SPI. The caller holds the lock of the partition's distribution. */
 static inline void route_set(struct partition *partition, uint32_t number, uint32_t vcpu)
 {
-    uint8_t *pair = &partition->routes[number / 2];
+    uint8_t *pair = &partition->distribution.routes[number / 2];
     unsigned shift = number % 2 * 4;
 
     __atomic_store_n(pair, (uint8_t)((*pair & ~(0xfu << shift)) | vcpu << shift), __ATOMIC_RELAXED);
@@ -39,7 +39,8 @@ static inline void route_set(struct partition *partition, uint32_t number, uint3
  * then the hardware's route names the VCPU. Resident. */
 static inline bool route_is_to(const struct vcpu *vcpu, uint32_t number)
 {
-    return !vcpu->partition->shares_cores || route_vcpu(vcpu->partition, number) == vcpu->number;
+    return !vcpu->partition->constant.shares_cores ||
+           route_vcpu(vcpu->partition, number) == vcpu->number;
 }
 
 #endif

@@ -53,7 +53,7 @@ _Noreturn void idle(struct processor *processor)
     struct vcpu *vcpu = processor->vcpu;
 
     vcpu->report.state =
-        __atomic_load_n(&vcpu->partition->request, __ATOMIC_ACQUIRE) == REQUEST_NONE
+        __atomic_load_n(&vcpu->partition->atomic.request, __ATOMIC_ACQUIRE) == REQUEST_NONE
             ? REPORT_OFF
             : REPORT_STOPPED;
     leave(vcpu);

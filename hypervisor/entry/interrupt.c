@@ -22,7 +22,7 @@ static void handle_typed_keys(struct vcpu *vcpu)
     if (request != REQUEST_NONE) {
         life_request_by_terminal(vcpu, request);
     }
-    if (terminal_has_key(vcpu->partition->index)) {
+    if (terminal_has_key(vcpu->partition->constant.index)) {
         gic_call_core(vcpu->partition, partition_core(vcpu->partition, 0));
     }
 }
@@ -45,7 +45,7 @@ static void handle_messages(const struct processor *processor)
 static void handle_terminal(const struct processor *processor)
 {
     const struct vcpu *vcpu = processor->vcpu;
-    const struct description *system = vcpu->partition->system;
+    const struct description *system = vcpu->partition->constant.system;
     struct input_calls calls = input_receive(system);
 
     for (uint32_t left = calls.called; left != 0; left &= left - 1) {
@@ -77,7 +77,7 @@ static void handle_smmu(const struct processor *processor)
 /* Handles an interrupt of one of the hypervisor's devices. */
 static void handle_device(const struct processor *processor, uint32_t number)
 {
-    const struct description_board *board = &processor->vcpu->partition->system->board;
+    const struct description_board *board = &processor->vcpu->partition->constant.system->board;
 
     if (number == board->uart_interrupt) {
         handle_terminal(processor);

@@ -25,7 +25,7 @@ void monitor_main(struct processor *processor)
     scheduler_start(processor);
     guest_state_init(vcpu);
     if (failure == NULL &&
-        vcpu->partition->described->maintenance == DESCRIPTION_MAINTENANCE_LOCAL &&
+        vcpu->partition->constant.described->maintenance == DESCRIPTION_MAINTENANCE_LOCAL &&
         !guest_state_trap_broadcasts()) {
         failure = "local maintenance needs FEAT_EVT, not in core";
     }
@@ -75,7 +75,7 @@ void monitor_recover(struct registers *registers, unsigned kind)
         monitor_halt();
     }
     device_abort_skip(registers, syndrome, *(const uint32_t *)(uintptr_t)registers->pc);
-    if (address - processor->vcpu->partition->system->board.uart >= PAGE_BYTES) {
+    if (address - processor->vcpu->partition->constant.system->board.uart >= PAGE_BYTES) {
         processor->device_syndrome = syndrome;
         processor->device_address = address;
     }

@@ -41,7 +41,7 @@ static enum access_result route(struct vcpu *vcpu, uint64_t address, struct acce
                                 enum exit_cause *cause)
 {
     struct partition *partition = vcpu->partition;
-    const struct description_board *board = &partition->system->board;
+    const struct description_board *board = &partition->constant.system->board;
     enum access_result result;
 
     if (inside(address, board->distributor, GIC_FRAME_BYTES, &access->offset)) {
@@ -52,7 +52,7 @@ static enum access_result route(struct vcpu *vcpu, uint64_t address, struct acce
         *cause = EXIT_PCI;
         return pci_access(partition, access);
     }
-    if (inside(address, partition->described->console, PAGE_BYTES, &access->offset)) {
+    if (inside(address, partition->constant.described->console, PAGE_BYTES, &access->offset)) {
         *cause = EXIT_CONSOLE;
         return uart_access(partition, access);
     }
@@ -171,7 +171,7 @@ static bool takes_abort(const struct vcpu *vcpu, uint64_t syndrome)
 {
     unsigned exception_class = SYNDROME_CLASS(syndrome);
 
-    return vcpu->partition->described->unmapped == DESCRIPTION_UNMAPPED_ABORT &&
+    return vcpu->partition->constant.described->unmapped == DESCRIPTION_UNMAPPED_ABORT &&
            (exception_class == CLASS_DATA || exception_class == CLASS_FETCH) &&
            !syndrome_of_table_walk(syndrome);
 }

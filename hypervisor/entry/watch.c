@@ -11,9 +11,10 @@ enum overdue { OVERDUE_UART = 1, OVERDUE_SMMU = 2 };
  * events, or else each time that of another partition that has. */
 static uint32_t next_reader(struct processor *processor)
 {
-    const struct description *system = processor->vcpu->partition->system;
+    const struct description *system = processor->vcpu->partition->constant.system;
 
-    for (uint32_t i = 0; i < system->partition_count && processor->vcpu->partition->events == 0;
+    for (uint32_t i = 0;
+         i < system->partition_count && processor->vcpu->partition->constant.smmu.events == 0;
          i++) {
         processor->reader = (processor->reader + 1) % system->partition_count;
         if (smmu_confined(&system->partitions[processor->reader]) != 0) {
@@ -26,7 +27,7 @@ static uint32_t next_reader(struct processor *processor)
 /* Has the interrupt taken over if it was pending at the last look, too. */
 static void look_at(struct processor *processor, uint32_t number, enum overdue kind)
 {
-    const struct description *system = processor->vcpu->partition->system;
+    const struct description *system = processor->vcpu->partition->constant.system;
 
     if (number == 0 || !gic_is_pending(system, number)) {
         processor->overdue &= ~(uint32_t)kind;
@@ -40,7 +41,7 @@ static void look_at(struct processor *processor, uint32_t number, enum overdue k
 
 void watch_look(struct processor *processor)
 {
-    const struct description_board *board = &processor->vcpu->partition->system->board;
+    const struct description_board *board = &processor->vcpu->partition->constant.system->board;
     uint64_t now;
 
     if (processor->shared != NULL) {

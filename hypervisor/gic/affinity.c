@@ -3,12 +3,13 @@
 
 uint32_t affinity_vcpu(const struct partition *partition, uint64_t affinity)
 {
-    return affinity < partition->described->vcpu_count ? (uint32_t)affinity : AFFINITY_NO_VCPU;
+    return affinity < partition->constant.described->vcpu_count ? (uint32_t)affinity
+                                                                : AFFINITY_NO_VCPU;
 }
 
 uint32_t affinity_vcpu_on_core(const struct partition *partition, uint64_t affinity)
 {
-    for (uint32_t vcpu = 0; vcpu < partition->described->vcpu_count; vcpu++) {
+    for (uint32_t vcpu = 0; vcpu < partition->constant.described->vcpu_count; vcpu++) {
         if (partition_core(partition, vcpu)->affinity == affinity) {
             return vcpu;
         }

@@ -17,7 +17,7 @@
 static enum access_result access_global_register(const struct vcpu *vcpu, struct access *access)
 {
     struct partition *partition = vcpu->partition;
-    uintptr_t address = (uintptr_t)(partition->system->board.distributor + access->offset);
+    uintptr_t address = (uintptr_t)(partition->constant.system->board.distributor + access->offset);
     uint32_t value;
 
     if (access->bytes != 4) {
@@ -29,13 +29,13 @@ static enum access_result access_global_register(const struct vcpu *vcpu, struct
             return ACCESS_REFUSED;
         }
         /* The hardware's groups stay enabled, because other partitions' interrupts need them. */
-        partition->distributor_control = (uint32_t)access->value & GICD_CTLR_GROUP1;
+        partition->atomic.distributor_control = (uint32_t)access->value & GICD_CTLR_GROUP1;
         return ACCESS_DONE;
     }
     value = device_read32(address);
     if (access->offset == GICD_CTLR) {
         value = (value & GICD_CTLR_WRITE_PENDING) | GICD_CTLR_AFFINITY_ROUTING |
-                GICD_CTLR_ONE_SECURITY | partition->distributor_control;
+                GICD_CTLR_ONE_SECURITY | partition->atomic.distributor_control;
         if (listed_is_revising(vcpu, UINT32_MAX)) {
             value |= GICD_CTLR_WRITE_PENDING;
         }
@@ -55,8 +55,8 @@ static enum access_result access_route(struct vcpu *accessing, struct access *ac
 {
     struct partition *partition = accessing->partition;
     uint32_t interrupt = (uint32_t)(access->offset - GICD_IROUTER) / 8;
-    uintptr_t address =
-        (uintptr_t)(partition->system->board.distributor + GICD_IROUTER + UINT64_C(8) * interrupt);
+    uintptr_t address = (uintptr_t)(partition->constant.system->board.distributor + GICD_IROUTER +
+                                    UINT64_C(8) * interrupt);
     unsigned shift = (unsigned)access->offset % 8 * 8;
     uint64_t field = (access->bytes == 8 ? UINT64_MAX : UINT32_MAX) << shift;
     uint64_t route;
@@ -93,12 +93,13 @@ enum access_result distributor_access(struct vcpu *vcpu, struct access *access)
 {
     struct partition *partition = vcpu->partition;
     const struct interrupts interrupts = {
-        .frame = gic_distributor(partition->system),
-        .owned = partition->described->interrupts,
+        .frame = gic_distributor(partition->constant.system),
+        .owned = partition->constant.described->interrupts,
         .words = DESCRIPTION_SPI_WORDS,
         .vcpu = vcpu,
-        .listed_by =
-            listed_has(partition) ? (UINT32_C(1) << partition->described->vcpu_count) - 1 : 0,
+        .listed_by = listed_has(partition)
+                         ? (UINT32_C(1) << partition->constant.described->vcpu_count) - 1
+                         : 0,
     };
 
     if (access->offset <= GICD_IIDR + 3 || access->offset >= GIC_PIDR) {

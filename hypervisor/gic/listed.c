@@ -22,7 +22,7 @@ bool listed_is_supported(void)
 static struct gic_frame frame_of(const struct vcpu *vcpu, uint32_t number)
 {
     return number < GIC_PRIVATE_COUNT ? gic_private(partition_core(vcpu->partition, vcpu->number))
-                                      : gic_distributor(vcpu->partition->system);
+                                      : gic_distributor(vcpu->partition->constant.system);
 }
 
 /* Returns the interrupt's bit in the register with one bit each at `offset`. */
@@ -98,7 +98,7 @@ void listed_bring_back(struct vcpu *vcpu)
 
 static uint32_t *listable_word(const struct vcpu *vcpu, uint32_t number)
 {
-    struct list_changes *changes = &vcpu->partition->changes;
+    struct list_changes *changes = &vcpu->partition->atomic.changes;
 
     return number < GIC_PRIVATE_COUNT ? &changes->private_listable[vcpu->number]
                                       : &changes->listable[number / 32];
@@ -528,7 +528,7 @@ static void revise_aside(struct vcpu *vcpu)
 
 void listed_revise(struct vcpu *vcpu)
 {
-    struct list_changes *changes = &vcpu->partition->changes;
+    struct list_changes *changes = &vcpu->partition->atomic.changes;
     uint32_t bit = UINT32_C(1) << vcpu->number, deactivated;
     unsigned count;
 
@@ -566,7 +566,8 @@ const char *listed_start(struct vcpu *vcpu)
     }
     gic_registers_split_ends();
     vcpu->list.registers = (UINT32_C(1) << gic_registers_list_count()) - 1;
-    vcpu->list.is_raw = vcpu->partition->shares_group1 && gic_registers_mask_has_lowest_priority();
+    vcpu->list.is_raw =
+        vcpu->partition->constant.shares_group1 && gic_registers_mask_has_lowest_priority();
     return NULL;
 }
 
@@ -596,11 +597,11 @@ void listed_reset(struct vcpu *vcpu)
 
 void listed_reset_partition(struct partition *partition)
 {
-    struct list_changes *changes = &partition->changes;
+    struct list_changes *changes = &partition->atomic.changes;
 
     changes->vcpus = 0;
     for (uint32_t word = 0; word < DESCRIPTION_SPI_WORDS; word++) {
-        changes->listable[word] = partition->described->interrupts[word];
+        changes->listable[word] = partition->constant.described->interrupts[word];
     }
     for (uint32_t vcpu = 0; vcpu < DESCRIPTION_VCPUS_MAX; vcpu++) {
         changes->private_listable[vcpu] = PRIVATE_GUEST;

@@ -31,13 +31,13 @@ bool listed_is_supported(void);
 /* Returns true if the partition's interrupts are listed. */
 static inline bool listed_has(const struct partition *partition)
 {
-    return partition->is_listed;
+    return partition->constant.is_listed;
 }
 
 /* Returns true if the firmware has Group 0, so that the hypervisor's interrupts are in Group 1. */
 static inline bool listed_shares_group1(const struct partition *partition)
 {
-    return partition->shares_group1;
+    return partition->constant.shares_group1;
 }
 
 /* Takes the next physical interrupt of Group 1. Returns true if it is in a list register now, or if

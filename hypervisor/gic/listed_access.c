@@ -9,7 +9,8 @@
 
 bool listed_is_revising(const struct vcpu *vcpu, uint32_t vcpus)
 {
-    uint32_t changed = __atomic_load_n(&vcpu->partition->changes.vcpus, __ATOMIC_ACQUIRE) & vcpus;
+    uint32_t changed =
+        __atomic_load_n(&vcpu->partition->atomic.changes.vcpus, __ATOMIC_ACQUIRE) & vcpus;
 
     return (changed & ~vcpus_on_same_core(vcpu)) != 0;
 }
@@ -59,12 +60,13 @@ static void note(struct list_changes *changes, uint32_t vcpu, uint32_t offset, u
 
 uint32_t listed_announce(struct partition *partition, uint32_t targets)
 {
-    return targets & ~__atomic_fetch_or(&partition->changes.vcpus, targets, __ATOMIC_SEQ_CST);
+    return targets &
+           ~__atomic_fetch_or(&partition->atomic.changes.vcpus, targets, __ATOMIC_SEQ_CST);
 }
 
 void listed_call(const struct vcpu *vcpu, uint32_t targets)
 {
-    for (uint32_t other = 0; other < vcpu->partition->described->vcpu_count; other++) {
+    for (uint32_t other = 0; other < vcpu->partition->constant.described->vcpu_count; other++) {
         if ((targets >> other & 1) != 0 && other != vcpu->number) {
             gic_send(vcpu->partition, other);
         }
@@ -76,7 +78,7 @@ void listed_clear(struct vcpu *vcpu, uint32_t targets, uint32_t uncalled, uint32
 {
     struct partition *partition = vcpu->partition;
 
-    note(&partition->changes, (uint32_t)__builtin_ctz(targets), offset, first, held);
+    note(&partition->atomic.changes, (uint32_t)__builtin_ctz(targets), offset, first, held);
     listed_call(vcpu, uncalled | listed_announce(partition, targets));
     listed_revise(vcpu);
 }

@@ -22,7 +22,7 @@ static bool is_routed_here(const struct vcpu *vcpu, const struct partition *part
  * GIC since it was listed last. */
 static bool can_list(const struct vcpu *vcpu, const struct partition *partition, uint32_t number)
 {
-    const struct list_changes *changes = &partition->changes;
+    const struct list_changes *changes = &partition->atomic.changes;
     const uint32_t *word = number < GIC_PRIVATE_COUNT ? &changes->private_listable[vcpu->number]
                                                       : &changes->listable[number / 32];
 

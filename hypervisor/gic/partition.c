@@ -65,10 +65,10 @@ static void route_to_boot_vcpu(struct partition *partition, uintptr_t registers,
 
 void gic_reset_partition(struct partition *partition)
 {
-    const struct gic_frame frame = gic_distributor(partition->system);
+    const struct gic_frame frame = gic_distributor(partition->constant.system);
 
     for (uint32_t word = 0; word < DESCRIPTION_SPI_WORDS; word++) {
-        uint32_t owned = partition->described->interrupts[word];
+        uint32_t owned = partition->constant.described->interrupts[word];
 
         if (owned != 0) {
             (void)gic_silence_interrupts(&frame, word, owned, PRIORITY_USUAL);
@@ -78,7 +78,7 @@ void gic_reset_partition(struct partition *partition)
                                32 * word + (uint32_t)__builtin_ctz(owned));
         }
     }
-    partition->distributor_control = 0;
+    partition->atomic.distributor_control = 0;
     listed_reset_partition(partition);
 }
 

@@ -103,8 +103,8 @@ enum access_result redistributor_access(struct vcpu *accessing, uint64_t address
                                         struct access *access)
 {
     const struct partition *partition = accessing->partition;
-    const struct description *system = partition->system;
-    uint32_t count = partition->described->vcpu_count;
+    const struct description *system = partition->constant.system;
+    uint32_t count = partition->constant.described->vcpu_count;
 
     for (uint32_t vcpu = 0; vcpu < count; vcpu++) {
         uint64_t start = redistributor_guest_address(system, vcpu),

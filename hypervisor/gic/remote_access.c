@@ -45,7 +45,7 @@ static enum access_result access_neighbour(struct vcpu *vcpu, struct vcpu *other
 static enum access_result request_access(struct vcpu *vcpu, uint32_t number, struct access *access)
 {
     struct partition *partition = vcpu->partition;
-    uint64_t *word = &partition->requests[vcpu->number];
+    uint64_t *word = &partition->atomic.requests[vcpu->number];
     uint64_t request = remote_request(number, access);
     uint64_t found = __atomic_load_n(word, __ATOMIC_ACQUIRE);
 
@@ -58,7 +58,7 @@ static enum access_result request_access(struct vcpu *vcpu, uint32_t number, str
         __atomic_store_n(word, request, __ATOMIC_RELEASE);
         /* A VCPU that has such mail has been called already, and carries out all requests when it
          * executes. */
-        if ((__atomic_fetch_or(&partition->mail[number], MAIL_REQUEST, __ATOMIC_ACQ_REL) &
+        if ((__atomic_fetch_or(&partition->atomic.mail[number], MAIL_REQUEST, __ATOMIC_ACQ_REL) &
              MAIL_WAITING) == 0) {
             gic_send(partition, number);
         }
@@ -82,8 +82,8 @@ enum access_result remote_access_vcpu(struct vcpu *vcpu, uint32_t number, struct
 /* Not inline, because requests are rare, and every change between VCPUs checks for one. */
 __attribute__((noinline)) void remote_carry_out(struct vcpu *vcpu)
 {
-    for (uint32_t asking = 0; asking < vcpu->partition->described->vcpu_count; asking++) {
-        uint64_t *word = &vcpu->partition->requests[asking];
+    for (uint32_t asking = 0; asking < vcpu->partition->constant.described->vcpu_count; asking++) {
+        uint64_t *word = &vcpu->partition->atomic.requests[asking];
         uint64_t request = __atomic_load_n(word, __ATOMIC_ACQUIRE);
 
         if (remote_is_for(request, vcpu->number)) {

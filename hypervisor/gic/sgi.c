@@ -30,7 +30,7 @@ struct sgi_targets sgi_targets(const struct partition *partition, uint32_t vcpu,
     if (sgi_number(value) == GIC_OWN_SGI) {
         return targets;
     }
-    for (uint32_t other = 0; other < partition->described->vcpu_count; other++) {
+    for (uint32_t other = 0; other < partition->constant.described->vcpu_count; other++) {
         uint64_t named = target_fields(other); /* the fields with which the guest names this VCPU */
 
         if ((value & SGI_ALL_BUT_SELF) != 0
@@ -78,7 +78,7 @@ void gic_call_core(const struct partition *partition, const struct description_c
 void gic_send(struct partition *partition, uint32_t vcpu)
 {
     if (partition_shares_cores(partition)) {
-        (void)__atomic_fetch_or(&partition->mail[vcpu], MAIL_MESSAGE, __ATOMIC_RELEASE);
+        (void)__atomic_fetch_or(&partition->atomic.mail[vcpu], MAIL_MESSAGE, __ATOMIC_RELEASE);
     }
     gic_call_core(partition, partition_core(partition, vcpu));
 }

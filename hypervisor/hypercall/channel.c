@@ -10,7 +10,7 @@ bool channel_has_call(const struct vcpu *vcpu, uint32_t function)
     bool is_connected = false;
     struct end end;
 
-    for (uint32_t i = 0; i < vcpu->partition->system->channel_count; i++) {
+    for (uint32_t i = 0; i < vcpu->partition->constant.system->channel_count; i++) {
         is_connected = is_connected || end_find(vcpu->partition, i, &end);
     }
     return is_known && is_connected;

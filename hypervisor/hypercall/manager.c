@@ -13,15 +13,15 @@
 
 static bool is_manager(const struct vcpu *vcpu)
 {
-    const struct description_manager *manager = &vcpu->partition->system->manager;
+    const struct description_manager *manager = &vcpu->partition->constant.system->manager;
 
-    return manager->staging_bytes != 0 && vcpu->partition->index == manager->partition &&
+    return manager->staging_bytes != 0 && vcpu->partition->constant.index == manager->partition &&
            vcpu->number == 0;
 }
 
 static bool is_order_taken(const struct manager_orders *orders, uint32_t index)
 {
-    const struct management *management = &orders->partitions[index]->management;
+    const struct management *management = &orders->partitions[index]->boot_vcpu.management;
 
     return __atomic_load_n(&management->answered, __ATOMIC_ACQUIRE) == orders->orders[index].number;
 }
@@ -32,13 +32,14 @@ static int64_t partition_status(const struct manager_orders *orders, uint32_t in
     const struct partition *partition = orders->partitions[index];
     bool taken = is_order_taken(orders, index);
     struct situation situation = {
-        .presence = __atomic_load_n(&partition->management.presence, __ATOMIC_ACQUIRE),
-        .request = __atomic_load_n(&partition->request, __ATOMIC_ACQUIRE),
-        .is_in_transition =
-            __atomic_load_n(&partition->transition.phase, __ATOMIC_ACQUIRE) != TRANSITION_NONE,
+        .presence = __atomic_load_n(&partition->boot_vcpu.management.presence, __ATOMIC_ACQUIRE),
+        .request = __atomic_load_n(&partition->atomic.request, __ATOMIC_ACQUIRE),
+        .is_in_transition = __atomic_load_n(&partition->boot_vcpu.transition.phase,
+                                            __ATOMIC_ACQUIRE) != TRANSITION_NONE,
     };
 
-    *result = (uint64_t)(int64_t)__atomic_load_n(&partition->management.result, __ATOMIC_ACQUIRE);
+    *result = (uint64_t)(int64_t)__atomic_load_n(&partition->boot_vcpu.management.result,
+                                                 __ATOMIC_ACQUIRE);
     return taken ? order_state(&situation) : PARTITION_STATE_BUSY;
 }
 
@@ -49,9 +50,9 @@ static enum manager_result post_order(const struct vcpu *vcpu, uint32_t index, u
                                       const struct staged_image *image)
 {
     const struct partition *own = vcpu->partition;
-    struct order *order = &own->management.orders->orders[index];
+    struct order *order = &own->constant.orders->orders[index];
 
-    if (!is_order_taken(own->management.orders, index)) {
+    if (!is_order_taken(own->constant.orders, index)) {
         return MANAGER_BUSY;
     }
     order->command = command;
@@ -91,8 +92,8 @@ static enum manager_result begin_check(struct image_check *check, const struct d
 static enum manager_result replace_image(const struct vcpu *vcpu, uint32_t index,
                                          const uint64_t *registers)
 {
-    const struct description *system = vcpu->partition->system;
-    struct image_check *check = &vcpu->partition->management.orders->check;
+    const struct description *system = vcpu->partition->constant.system;
+    struct image_check *check = &vcpu->partition->constant.orders->check;
     const struct staged_image image = {
         .physical = system->manager.staging + (registers[2] >> 32),
         .bytes = registers[2] & UINT32_MAX,
@@ -131,13 +132,13 @@ int64_t manager_call(const struct vcpu *vcpu, uint64_t registers[4])
         function > CALL_PARTITION_DESTROY) {
         return MANAGER_NOT_SUPPORTED;
     }
-    if (index >= vcpu->partition->system->partition_count) {
+    if (index >= vcpu->partition->constant.system->partition_count) {
         return MANAGER_INVALID;
     }
     if (function == CALL_PARTITION_STATUS) {
-        return partition_status(vcpu->partition->management.orders, (uint32_t)index, &registers[1]);
+        return partition_status(vcpu->partition->constant.orders, (uint32_t)index, &registers[1]);
     }
-    if (index == vcpu->partition->index) {
+    if (index == vcpu->partition->constant.index) {
         return MANAGER_INVALID;
     }
     if (function == CALL_PARTITION_REPLACE) {

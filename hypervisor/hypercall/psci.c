@@ -75,12 +75,12 @@ static bool is_in_memory(const struct description_partition *described, uint64_t
 static int core_on(struct partition *partition, const uint64_t *arguments, uint32_t *target)
 {
     uint32_t index = affinity_vcpu(partition, arguments[0]), found = VCPU_OFF;
-    struct vcpu_power *power = &partition->power[index % DESCRIPTION_VCPUS_MAX];
+    struct vcpu_power *power = &partition->atomic.power[index % DESCRIPTION_VCPUS_MAX];
 
     if (index == AFFINITY_NO_VCPU) {
         return INVALID_PARAMETERS;
     }
-    if (!is_in_memory(partition->described, arguments[1])) {
+    if (!is_in_memory(partition->constant.described, arguments[1])) {
         return INVALID_ADDRESS;
     }
     if (!__atomic_compare_exchange_n(&power->state, &found, VCPU_STARTING, false, __ATOMIC_ACQUIRE,
@@ -103,7 +103,7 @@ static int affinity_info(const struct partition *partition, const uint64_t *argu
     if (index == AFFINITY_NO_VCPU || arguments[1] != 0) {
         return INVALID_PARAMETERS;
     }
-    switch (__atomic_load_n(&partition->power[index].state, __ATOMIC_RELAXED)) {
+    switch (__atomic_load_n(&partition->atomic.power[index].state, __ATOMIC_RELAXED)) {
     case VCPU_ON:
         return 0;
     case VCPU_OFF:
@@ -131,7 +131,7 @@ enum psci_action psci_call(struct partition *partition, uint32_t vcpu, uint64_t 
         action = result == SUCCESS ? ACTION_SUSPEND : ACTION_RETURN;
         break;
     case CPU_OFF:
-        __atomic_store_n(&partition->power[vcpu].state, VCPU_OFF, __ATOMIC_SEQ_CST);
+        __atomic_store_n(&partition->atomic.power[vcpu].state, VCPU_OFF, __ATOMIC_SEQ_CST);
         return ACTION_CORE_OFF;
     case CPU_ON:
         result = core_on(partition, arguments, target);

@@ -22,16 +22,17 @@ void manager_boot(const struct description *system, struct partition *const *par
         bool is_absent = (system->manager.absent >> i & 1) != 0;
 
         orders->partitions[i] = partitions[i];
-        partitions[i]->management.orders = orders;
-        partitions[i]->management.presence = is_absent ? PARTITION_ABSENT : PARTITION_PRESENT;
+        partitions[i]->constant.orders = orders;
+        partitions[i]->boot_vcpu.management.presence =
+            is_absent ? PARTITION_ABSENT : PARTITION_PRESENT;
     }
 }
 
 void manager_map(uint64_t *root, const struct partition *partition)
 {
-    const struct manager_orders *orders = partition->management.orders;
-    const struct description_manager *manager = &partition->system->manager;
-    bool is_manager = orders != NULL && partition->index == manager->partition;
+    const struct manager_orders *orders = partition->constant.orders;
+    const struct description_manager *manager = &partition->constant.system->manager;
+    bool is_manager = orders != NULL && partition->constant.index == manager->partition;
 
     if (orders == NULL) {
         return;
@@ -42,8 +43,8 @@ void manager_map(uint64_t *root, const struct partition *partition)
         boot_map(root, manager->staging, manager->staging_bytes, MONITOR_CONSTANTS);
         return;
     }
-    for (uint32_t i = 0; i < partition->system->partition_count; i++) {
-        if (i != partition->index) {
+    for (uint32_t i = 0; i < partition->constant.system->partition_count; i++) {
+        if (i != partition->constant.index) {
             boot_map(root, (uint64_t)(uintptr_t)orders->partitions[i], DESCRIPTION_PAGE_BYTES,
                      MONITOR_CONSTANTS);
         }

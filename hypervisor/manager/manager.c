@@ -15,14 +15,14 @@
 
 static bool may_start(const struct vcpu *vcpu)
 {
-    return vcpu->partition->described->restart != DESCRIPTION_RESTART_NEVER ||
+    return vcpu->partition->constant.described->restart != DESCRIPTION_RESTART_NEVER ||
            vcpu->report.starts == 0;
 }
 
 static void carry_out(struct vcpu *vcpu, const struct order *order)
 {
     struct partition *partition = vcpu->partition;
-    struct management *management = &partition->management;
+    struct management *management = &partition->boot_vcpu.management;
 
     switch (order->command) {
     case ORDER_CREATE:
@@ -52,13 +52,13 @@ static void carry_out(struct vcpu *vcpu, const struct order *order)
 static void handle_order(struct vcpu *vcpu)
 {
     struct partition *partition = vcpu->partition;
-    struct management *management = &partition->management;
-    const struct order *order = &management->orders->orders[partition->index];
+    struct management *management = &partition->boot_vcpu.management;
+    const struct order *order = &partition->constant.orders->orders[partition->constant.index];
     uint32_t number = __atomic_load_n(&order->number, __ATOMIC_ACQUIRE);
     const struct situation situation = {
         .presence = management->presence,
-        .request = __atomic_load_n(&partition->request, __ATOMIC_ACQUIRE),
-        .is_in_transition = partition->transition.phase != TRANSITION_NONE,
+        .request = __atomic_load_n(&partition->atomic.request, __ATOMIC_ACQUIRE),
+        .is_in_transition = partition->boot_vcpu.transition.phase != TRANSITION_NONE,
         .may_start = may_start(vcpu),
     };
 
@@ -75,7 +75,7 @@ static void handle_order(struct vcpu *vcpu)
 void manager_take_orders(struct vcpu *vcpus)
 {
     for (struct vcpu *vcpu = vcpus; vcpu != NULL; vcpu = vcpu->next) {
-        if (vcpu->number == 0 && vcpu->partition->management.orders != NULL) {
+        if (vcpu->number == 0 && vcpu->partition->constant.orders != NULL) {
             handle_order(vcpu);
         }
     }
@@ -86,14 +86,14 @@ void manager_take_orders(struct vcpu *vcpus)
 static void end_start(struct partition *partition, const char *event)
 {
     terminal_print_event(partition, event);
-    __atomic_store_n(&partition->request, REQUEST_STOP, __ATOMIC_RELEASE);
+    __atomic_store_n(&partition->atomic.request, REQUEST_STOP, __ATOMIC_RELEASE);
 }
 
 /* Ends the start of a partition that is destroyed or not created: its memory has been zeroed, and
  * no image is loaded. */
 static void end_without_image(struct partition *partition)
 {
-    struct management *management = &partition->management;
+    struct management *management = &partition->boot_vcpu.management;
 
     end_start(partition,
               management->presence == PARTITION_ENDING ? "is destroyed" : "is not created");
@@ -103,7 +103,7 @@ static void end_without_image(struct partition *partition)
 bool manager_copies(struct partition *partition, uint64_t guest, uint64_t to,
                     struct load_progress *progress)
 {
-    struct management *management = &partition->management;
+    struct management *management = &partition->boot_vcpu.management;
     const struct staged_image *image = &management->image;
     uint64_t left = image->bytes - progress->done;
     void *target = (void *)(uintptr_t)(to + progress->done);
@@ -112,7 +112,7 @@ bool manager_copies(struct partition *partition, uint64_t guest, uint64_t to,
         end_without_image(partition);
         return true;
     }
-    if (image->bytes == 0 || guest != partition->described->entry) {
+    if (image->bytes == 0 || guest != partition->constant.described->entry) {
         return false;
     }
     left = left < STEP_BYTES ? left : STEP_BYTES;

@@ -38,7 +38,7 @@ static void record(struct vcpu *vcpu, uint64_t syndrome, uint64_t address, uint6
 static void stop(struct vcpu *vcpu, uint64_t pc, uint64_t syndrome, const char *what,
                  uint64_t address)
 {
-    const char *name = vcpu->partition->described->name;
+    const char *name = vcpu->partition->constant.described->name;
 
     record(vcpu, syndrome, address, pc);
     uart_flush(vcpu->partition, true);
@@ -76,7 +76,7 @@ bool fault_of_device(uint64_t pc)
  * events of a partition interrupt its own core, unless there is one that can't be shut. */
 static void leave_event(const struct vcpu *vcpu, const struct smmu_event *event)
 {
-    const struct description *system = vcpu->partition->system;
+    const struct description *system = vcpu->partition->constant.system;
     struct refused *place = &refused[event->partition];
     uint32_t before = REFUSED_NONE;
 
@@ -88,7 +88,7 @@ static void leave_event(const struct vcpu *vcpu, const struct smmu_event *event)
                                     __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
         place->event = *event;
         __atomic_store_n(&place->state, REFUSED_WAITING, __ATOMIC_RELEASE);
-        if (event->partition != vcpu->partition->index || vcpu->number != 0) {
+        if (event->partition != vcpu->partition->constant.index || vcpu->number != 0) {
             recall(vcpu, event->partition);
         }
     }
@@ -109,13 +109,14 @@ void fault_discard_dma(const struct vcpu *vcpu)
 {
     for (uint32_t i = 0; i < EVENTS && fault_of_dma(vcpu); i++) {
     }
-    __atomic_store_n(&refused[vcpu->partition->index].state, REFUSED_NONE, __ATOMIC_RELAXED);
+    __atomic_store_n(&refused[vcpu->partition->constant.index].state, REFUSED_NONE,
+                     __ATOMIC_RELAXED);
 }
 
 void fault_take_dma(struct vcpu *vcpu)
 {
     struct partition *partition = vcpu->partition;
-    struct refused *place = &refused[partition->index];
+    struct refused *place = &refused[partition->constant.index];
     struct smmu_event event;
 
     if (__atomic_load_n(&place->state, __ATOMIC_ACQUIRE) != REFUSED_WAITING) {
@@ -123,13 +124,13 @@ void fault_take_dma(struct vcpu *vcpu)
     }
     event = place->event;
     __atomic_store_n(&place->state, REFUSED_NONE, __ATOMIC_RELEASE);
-    if (__atomic_load_n(&partition->request, __ATOMIC_ACQUIRE) != REQUEST_NONE) {
+    if (__atomic_load_n(&partition->atomic.request, __ATOMIC_ACQUIRE) != REQUEST_NONE) {
         return;
     }
     record(vcpu, event.type, event.address, 0);
     uart_flush(partition, true);
     terminal_print("%s is stopped: device %x%x:%x%x.%x, DMA %s at 0x%lx, event 0x%x",
-                   partition->described->name, event.stream >> 12, event.stream >> 8 & 0xf,
+                   partition->constant.described->name, event.stream >> 12, event.stream >> 8 & 0xf,
                    event.stream >> 7 & 1, event.stream >> 3 & 0xf, event.stream & 7,
                    event.read ? "read" : "write", event.address, event.type);
     life_request(vcpu, REQUEST_STOP);

@@ -37,7 +37,7 @@
 
 static struct vcpu_power *power_of(const struct vcpu *vcpu)
 {
-    return &vcpu->partition->power[vcpu->number];
+    return &vcpu->partition->atomic.power[vcpu->number];
 }
 
 /* Returns the first VCPU of the partition that has not stopped, or vcpu_count if all have. The
@@ -46,8 +46,8 @@ static uint32_t first_running(const struct partition *partition)
 {
     uint32_t vcpu = 0;
 
-    while (vcpu < partition->described->vcpu_count &&
-           __atomic_load_n(&partition->power[vcpu].state, __ATOMIC_SEQ_CST) == VCPU_OFF) {
+    while (vcpu < partition->constant.described->vcpu_count &&
+           __atomic_load_n(&partition->atomic.power[vcpu].state, __ATOMIC_SEQ_CST) == VCPU_OFF) {
         vcpu++;
     }
     return vcpu;
@@ -63,10 +63,10 @@ void life_request(struct vcpu *vcpu, enum partition_request request)
     struct partition *partition = vcpu->partition;
     uint32_t before = REQUEST_NONE;
 
-    (void)__atomic_compare_exchange_n(&partition->request, &before, (uint32_t)request, false,
+    (void)__atomic_compare_exchange_n(&partition->atomic.request, &before, (uint32_t)request, false,
                                       __ATOMIC_SEQ_CST, __ATOMIC_ACQUIRE);
     recall_own(vcpu);
-    for (uint32_t i = 0; i < partition->described->vcpu_count; i++) {
+    for (uint32_t i = 0; i < partition->constant.described->vcpu_count; i++) {
         /* A VCPU that shares this processor may be another than the one that executes, or may have
          * blocked as the last one. */
         if (i != vcpu->number || vcpu != processor_this()->vcpu ||
@@ -78,7 +78,7 @@ void life_request(struct vcpu *vcpu, enum partition_request request)
 
 static bool never_restarts(const struct partition *partition)
 {
-    return partition->described->restart == DESCRIPTION_RESTART_NEVER;
+    return partition->constant.described->restart == DESCRIPTION_RESTART_NEVER;
 }
 
 void life_request_by_guest(struct vcpu *vcpu, enum partition_request request)
@@ -105,7 +105,7 @@ void life_replace_request(struct vcpu *vcpu, enum partition_request request, con
     uart_hold_input(partition); /* what is typed from now on is for the guest that starts */
     terminal_print_event(partition, event);
     /* Replaces even a request that VCPUs still handle: only the boot core completes requests. */
-    __atomic_store_n(&partition->request, (uint32_t)request, __ATOMIC_RELEASE);
+    __atomic_store_n(&partition->atomic.request, (uint32_t)request, __ATOMIC_RELEASE);
     life_request(vcpu, request);
 }
 
@@ -136,7 +136,7 @@ static void wait_for_smmu(struct transition *transition, enum transition_phase p
  * a device does. */
 static enum life_step begin(struct partition *partition)
 {
-    struct transition *transition = &partition->transition;
+    struct transition *transition = &partition->boot_vcpu.transition;
 
     uart_reset(partition);
     *transition = (struct transition){.phase = TRANSITION_NONE};
@@ -146,8 +146,8 @@ static enum life_step begin(struct partition *partition)
 
 static enum life_step end_stopped(struct partition *partition)
 {
-    partition->transition.phase = TRANSITION_NONE;
-    __atomic_store_n(&partition->request, REQUEST_STOPPED, __ATOMIC_RELEASE);
+    partition->boot_vcpu.transition.phase = TRANSITION_NONE;
+    __atomic_store_n(&partition->atomic.request, REQUEST_STOPPED, __ATOMIC_RELEASE);
     return LIFE_SLEEP;
 }
 
@@ -169,7 +169,7 @@ static bool is_to_start(const struct vcpu *vcpu)
 static enum life_step end_reset(const struct vcpu *vcpu)
 {
     struct partition *partition = vcpu->partition;
-    struct transition *transition = &partition->transition;
+    struct transition *transition = &partition->boot_vcpu.transition;
 
     gic_reset_partition(partition);
     channel_end(partition);
@@ -187,7 +187,7 @@ static enum life_step end_reset(const struct vcpu *vcpu)
 static enum life_step continue_reset(const struct vcpu *vcpu)
 {
     struct partition *partition = vcpu->partition;
-    struct transition *transition = &partition->transition;
+    struct transition *transition = &partition->boot_vcpu.transition;
     uint32_t microseconds;
     bool done = pci_reset_continue(partition, &transition->reset, &microseconds);
 
@@ -205,7 +205,7 @@ static enum life_step continue_reset(const struct vcpu *vcpu)
  * the device. A failed change is ended. */
 static enum smmu_answer limit_smmu_answer(struct partition *partition, enum smmu_answer answer)
 {
-    struct transition *transition = &partition->transition;
+    struct transition *transition = &partition->boot_vcpu.transition;
 
     if (fault_of_device(0) ||
         (answer == SMMU_PENDING && register_read(cntpct_el0) >= transition->limit)) {
@@ -219,7 +219,7 @@ static enum smmu_answer limit_smmu_answer(struct partition *partition, enum smmu
 
 static enum life_step continue_block(struct partition *partition)
 {
-    struct transition *transition = &partition->transition;
+    struct transition *transition = &partition->boot_vcpu.transition;
     enum smmu_answer answer =
         limit_smmu_answer(partition, smmu_block_dma(partition, &transition->change));
 
@@ -232,8 +232,8 @@ static enum life_step continue_block(struct partition *partition)
 
 static enum life_step continue_load(struct partition *partition)
 {
-    if (load_continue(partition, &partition->transition.load)) {
-        wait_for_smmu(&partition->transition, TRANSITION_PERMIT);
+    if (load_continue(partition, &partition->boot_vcpu.transition.load)) {
+        wait_for_smmu(&partition->boot_vcpu.transition, TRANSITION_PERMIT);
     }
     return LIFE_POLL;
 }
@@ -241,7 +241,7 @@ static enum life_step continue_load(struct partition *partition)
 static enum life_step continue_permit(struct vcpu *vcpu)
 {
     struct partition *partition = vcpu->partition;
-    struct transition *transition = &partition->transition;
+    struct transition *transition = &partition->boot_vcpu.transition;
     struct vcpu_power *power = power_of(vcpu);
     enum smmu_answer answer =
         limit_smmu_answer(partition, smmu_permit_dma(partition, &transition->change));
@@ -257,18 +257,18 @@ static enum life_step continue_permit(struct vcpu *vcpu)
     }
     transition->phase = TRANSITION_NONE;
     recall_end(vcpu);
-    partition->starts++;
+    partition->boot_vcpu.starts++;
     uart_release_input(partition);
-    power->entry = partition->described->entry;
-    power->context = partition->described->devicetree;
-    __atomic_store_n(&partition->request, REQUEST_NONE, __ATOMIC_RELEASE);
+    power->entry = partition->constant.described->entry;
+    power->context = partition->constant.described->devicetree;
+    __atomic_store_n(&partition->atomic.request, REQUEST_NONE, __ATOMIC_RELEASE);
     return LIFE_EXECUTE;
 }
 
 /* Takes the next step of the partition's start or stop. */
 static enum life_step continue_transition(struct vcpu *vcpu)
 {
-    struct transition *transition = &vcpu->partition->transition;
+    struct transition *transition = &vcpu->partition->boot_vcpu.transition;
 
     if (register_read(cntpct_el0) < transition->due) {
         return LIFE_POLL;
@@ -310,8 +310,8 @@ static void report_missing(const struct vcpu *vcpu, uint32_t missing)
     const struct partition *partition = vcpu->partition;
 
     if (is_boot_vcpu(vcpu) || missing == 0) {
-        terminal_print("%s waits: core %u does not answer", partition->described->name,
-                       partition->described->vcpus[missing].core);
+        terminal_print("%s waits: core %u does not answer", partition->constant.described->name,
+                       partition->constant.described->vcpus[missing].core);
     }
 }
 
@@ -324,7 +324,7 @@ static enum life_step handle_request(struct vcpu *vcpu)
     if (watch->request != REQUEST_RESET && watch->request != REQUEST_STOP) {
         return LIFE_SLEEP;
     }
-    if (missing == vcpu->partition->described->vcpu_count) {
+    if (missing == vcpu->partition->constant.described->vcpu_count) {
         return complete_request(vcpu);
     }
     if (partition_shares_cores(
@@ -344,7 +344,7 @@ static enum life_step handle_request(struct vcpu *vcpu)
 static void read_request(struct vcpu *vcpu)
 {
     struct request_watch *watch = &vcpu->watch;
-    uint32_t request = __atomic_load_n(&vcpu->partition->request, __ATOMIC_ACQUIRE);
+    uint32_t request = __atomic_load_n(&vcpu->partition->atomic.request, __ATOMIC_ACQUIRE);
 
     if (request != watch->request) {
         watch->is_timed = true;
@@ -375,7 +375,7 @@ enum life_step life_continue(struct vcpu *vcpu)
     enum life_step next;
 
     read_request(vcpu);
-    if (is_boot_vcpu(vcpu) && vcpu->partition->transition.phase != TRANSITION_NONE) {
+    if (is_boot_vcpu(vcpu) && vcpu->partition->boot_vcpu.transition.phase != TRANSITION_NONE) {
         return continue_transition(vcpu);
     }
     if (is_ready) {

@@ -73,8 +73,8 @@ static void zero(const struct partition *partition, const struct description_mem
 static void copy(struct partition *partition, const struct description_image *image,
                  struct load_progress *progress)
 {
-    const char *images = (const char *)partition->system;
-    uint64_t to = physical_of(partition->described, image->guest);
+    const char *images = (const char *)partition->constant.system;
+    uint64_t to = physical_of(partition->constant.described, image->guest);
     struct part part;
 
     if (manager_copies(partition, image->guest, to, progress)) {
@@ -97,7 +97,7 @@ static void clean(const struct partition *partition, const struct description_me
 
 bool load_continue(struct partition *partition, struct load_progress *progress)
 {
-    const struct description_partition *described = partition->described;
+    const struct description_partition *described = partition->constant.described;
     uint32_t count =
         progress->phase == PHASE_COPY ? described->image_count : described->memory_count;
 

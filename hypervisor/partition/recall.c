@@ -19,13 +19,13 @@ static uint32_t called __attribute__((section(".bss.monitor_shared")));
 
 static const struct description_partition *partition_at(const struct vcpu *vcpu, uint32_t partition)
 {
-    return &vcpu->partition->system->partitions[partition];
+    return &vcpu->partition->constant.system->partitions[partition];
 }
 
 /* The roots of all partitions are adjacent pages. */
 static uint64_t *root_of(const struct vcpu *vcpu, uint32_t partition)
 {
-    uint64_t first = vcpu->stage2 - vcpu->partition->index * PAGE_BYTES;
+    uint64_t first = vcpu->stage2 - vcpu->partition->constant.index * PAGE_BYTES;
 
     return (uint64_t *)(uintptr_t)(first + partition * PAGE_BYTES);
 }
@@ -53,7 +53,7 @@ static void withdraw_stage2(const struct vcpu *vcpu, uint32_t partition)
 
 void recall(const struct vcpu *vcpu, uint32_t partition)
 {
-    const struct description *system = vcpu->partition->system;
+    const struct description *system = vcpu->partition->constant.system;
     uint32_t core = description_boot_core(&system->partitions[partition]);
 
     (void)__atomic_fetch_or(&called, UINT32_C(1) << partition, __ATOMIC_SEQ_CST);
@@ -63,24 +63,26 @@ void recall(const struct vcpu *vcpu, uint32_t partition)
 
 void recall_own(const struct vcpu *vcpu)
 {
-    withdraw_stage2(vcpu, vcpu->partition->index);
+    withdraw_stage2(vcpu, vcpu->partition->constant.index);
 }
 
 void recall_begin_answer(const struct vcpu *vcpu)
 {
-    (void)__atomic_fetch_and(&called, ~(UINT32_C(1) << vcpu->partition->index), __ATOMIC_SEQ_CST);
+    (void)__atomic_fetch_and(&called, ~(UINT32_C(1) << vcpu->partition->constant.index),
+                             __ATOMIC_SEQ_CST);
 }
 
 /* Returns true if the partition has no request and its boot VCPU no unanswered call. */
 static bool can_continue(const struct partition *partition)
 {
-    return __atomic_load_n(&partition->request, __ATOMIC_SEQ_CST) == REQUEST_NONE &&
-           (__atomic_load_n(&called, __ATOMIC_SEQ_CST) >> partition->index & 1u) == 0;
+    return __atomic_load_n(&partition->atomic.request, __ATOMIC_SEQ_CST) == REQUEST_NONE &&
+           (__atomic_load_n(&called, __ATOMIC_SEQ_CST) >> partition->constant.index & 1u) == 0;
 }
 
 static void restore_stage2(const struct vcpu *vcpu)
 {
-    withdraw_set(root_of(vcpu, vcpu->partition->index), vcpu->partition->described, TABLES_VALID);
+    withdraw_set(root_of(vcpu, vcpu->partition->constant.index),
+                 vcpu->partition->constant.described, TABLES_VALID);
     __asm__ volatile("dsb ish\n\tisb" : : : "memory");
 }
 
@@ -98,10 +100,10 @@ static void restore_stage2_unless_called(const struct vcpu *vcpu)
 
 bool recall_answer(struct vcpu *vcpu)
 {
-    uint32_t index = vcpu->partition->index;
+    uint32_t index = vcpu->partition->constant.index;
 
     if (listed_has(vcpu->partition) ||
-        !withdraw_is_done(root_of(vcpu, index), vcpu->partition->described)) {
+        !withdraw_is_done(root_of(vcpu, index), vcpu->partition->constant.described)) {
         return false;
     }
     (void)gic_hide_active();

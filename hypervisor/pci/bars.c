@@ -82,10 +82,10 @@ static struct bar bar_of(const struct virtual_function *view, unsigned index)
  * 6.2.5.1). */
 static bool is_inside(const struct function *function, const struct bar *bar)
 {
-    const struct description_partition *described = function->partition->described;
+    const struct description_partition *described = function->partition->constant.described;
     bool io = bar->decode == PCI_COMMAND_IO;
-    uint64_t start =
-        io ? described->pci_io - function->partition->system->board.pci_io : described->pci_memory;
+    uint64_t start = io ? described->pci_io - function->partition->constant.system->board.pci_io
+                        : described->pci_memory;
     uint64_t room = io ? described->pci_io_bytes : described->pci_memory_bytes;
     uint64_t bytes = -bar->mask;
 
@@ -96,7 +96,7 @@ static bool is_inside(const struct function *function, const struct bar *bar)
 
 bool pci_bars_assign(const struct function *function)
 {
-    const struct description_partition *described = function->partition->described;
+    const struct description_partition *described = function->partition->constant.described;
     struct virtual_function *view = function->view;
     uint64_t next = described->pci_memory;
     struct bar bar;

@@ -152,7 +152,7 @@ static void write_command(const struct function *function, const struct change *
     uint32_t before = view->command, rw1c = (change->value & change->mask) >> 16 & STATUS_RW1C,
              mask = PCI_COMMAND_DECODE | PCI_COMMAND_PARITY | PCI_COMMAND_INTX_DISABLE;
 
-    if (function->partition->described->dma != DESCRIPTION_DMA_NONE) {
+    if (function->partition->constant.described->dma != DESCRIPTION_DMA_NONE) {
         mask |= PCI_COMMAND_MASTER;
     }
     view->command = (uint16_t)replace_bits(before, change->value, change->mask & mask);
@@ -202,15 +202,15 @@ static enum access_result write_locked(struct partition *partition, const struct
 {
     enum access_result result;
 
-    ticket_lock_take(&partition->functions_lock, TICKET_LOCK_FOR_EVER);
+    ticket_lock_take(&partition->functions.lock, TICKET_LOCK_FOR_EVER);
     result = write(function, access);
-    ticket_lock_give(&partition->functions_lock);
+    ticket_lock_give(&partition->functions.lock);
     return result;
 }
 
 enum access_result pci_access(struct partition *partition, struct access *access)
 {
-    const struct description_partition *described = partition->described;
+    const struct description_partition *described = partition->constant.described;
 
     for (uint32_t i = 0; i < described->function_count && access->bytes <= PCI_DWORD; i++) {
         struct function function = pci_function(partition, i);

@@ -19,11 +19,11 @@ struct function {
 
 static inline struct function pci_function(struct partition *partition, uint32_t index)
 {
-    const struct description_partition *described = partition->described;
+    const struct description_partition *described = partition->constant.described;
 
     return (struct function){
-        partition, &partition->functions[index],
-        (uintptr_t)partition->system->board.ecam +
+        partition, &partition->functions.views[index],
+        (uintptr_t)partition->constant.system->board.ecam +
             ((uintptr_t)described->functions[index].address << PCI_FUNCTION_SHIFT)};
 }
 

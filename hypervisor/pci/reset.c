@@ -35,9 +35,9 @@ static bool disable_function(const struct function *function)
  * cannot be moved (PCI Express Base 4.0, 7.8.5). */
 static bool is_usable(const struct function *function)
 {
-    uint64_t offset = function->registers - function->partition->system->board.ecam;
+    uint64_t offset = function->registers - function->partition->constant.system->board.ecam;
 
-    if (offset >= function->partition->system->board.ecam_bytes ||
+    if (offset >= function->partition->constant.system->board.ecam_bytes ||
         pci_read(function, PCI_VENDOR_ID, 2) == NO_VENDOR ||
         (pci_read(function, PCI_HEADER_TYPE, 1) & ~PCI_HEADER_MULTI_FUNCTION) !=
             PCI_HEADER_DEVICE) {
@@ -72,7 +72,7 @@ uint32_t pci_boot(struct partition *partition)
 {
     uint32_t unresettable = PCI_NO_FUNCTION;
 
-    for (uint32_t i = 0; i < partition->described->function_count; i++) {
+    for (uint32_t i = 0; i < partition->constant.described->function_count; i++) {
         struct function function = pci_function(partition, i);
 
         *function.view = (struct virtual_function){0};
@@ -85,7 +85,7 @@ uint32_t pci_boot(struct partition *partition)
             function.view->reset = (uint8_t)find_reset(&function);
             function.view->present = true;
             if (function.view->reset == FUNCTION_RESET_NONE) {
-                unresettable = partition->described->functions[i].address;
+                unresettable = partition->constant.described->functions[i].address;
             }
         }
     }
@@ -194,7 +194,7 @@ bool pci_reset_continue(struct partition *partition, struct reset_progress *prog
                         uint32_t *microseconds)
 {
     *microseconds = 0;
-    if (progress->function < partition->described->function_count) {
+    if (progress->function < partition->constant.described->function_count) {
         struct function function = pci_function(partition, progress->function);
 
         *microseconds = run_reset_step(&function, progress);
@@ -205,7 +205,7 @@ bool pci_reset_continue(struct partition *partition, struct reset_progress *prog
         *microseconds = EXPRESS_MICROSECONDS;
         return false;
     }
-    if (partition->described->restart == DESCRIPTION_RESTART_WITHOUT_RESET) {
+    if (partition->constant.described->restart == DESCRIPTION_RESTART_WITHOUT_RESET) {
         progress->has_failed = false;
     }
     return true;

@@ -7,18 +7,18 @@
 
 static const struct description_vcpu *described(const struct vcpu *vcpu)
 {
-    return &vcpu->partition->described->vcpus[vcpu->number];
+    return &vcpu->partition->constant.described->vcpus[vcpu->number];
 }
 
 /* Makes the page with the times of the partition's VCPUs, and maps it for its guest. The SMMU may
  * use this stage 2 already, but it aborts all DMA until the partition starts. */
 static void make_times(struct partition *partition, uint64_t stage2)
 {
-    uint64_t guest = partition->described->times;
+    uint64_t guest = partition->constant.described->times;
 
-    partition->times = boot_take(1);
+    partition->constant.times = boot_take(1);
     if (guest != 0 && !tables_map((uint64_t *)(uintptr_t)stage2, &boot_pool, guest,
-                                  partition->times, PAGE_BYTES, STAGE2_CONSTANTS)) {
+                                  partition->constant.times, PAGE_BYTES, STAGE2_CONSTANTS)) {
         boot_refuse("the times of VCPUs can't be mapped at guest address", guest);
     }
 }
@@ -44,13 +44,13 @@ void scheduler_boot(struct processor *processor)
     core = make_core();
     processor->shared = core;
     core->look_due = UINT64_MAX;
-    core->quantum = processor->vcpus->partition->system->cores[processor->index].quantum;
+    core->quantum = processor->vcpus->partition->constant.system->cores[processor->index].quantum;
     core->window.part = register_read(cntfrq_el0) / PROFILE_PARTS_A_SECOND;
     for (struct vcpu *vcpu = processor->vcpus; vcpu != NULL; vcpu = vcpu->next) {
         vcpu->shared = (struct shared_vcpu *)(uintptr_t)boot_take(1);
-        if (!vcpu->partition->shares_cores) {
+        if (!vcpu->partition->constant.shares_cores) {
             make_times(vcpu->partition, vcpu->stage2);
         }
-        vcpu->partition->shares_cores = true;
+        vcpu->partition->constant.shares_cores = true;
     }
 }

@@ -88,7 +88,7 @@ static inline uint64_t scheduler_time(void)
  * VTTBR_EL2 must have the VCPU's value. */
 static inline void translations_use(struct shared_core *core, const struct vcpu *vcpu)
 {
-    const struct vcpu **last = &core->translations[vcpu->partition->index];
+    const struct vcpu **last = &core->translations[vcpu->partition->constant.index];
 
     if (*last != vcpu) {
         *last = vcpu;

@@ -96,8 +96,8 @@ static void set_timer(const struct shared_core *core, uint64_t choice)
  * because the VCPU may be about to block. */
 static void deliver_mail(struct vcpu *vcpu)
 {
-    uint32_t mail =
-        __atomic_fetch_and(&vcpu->partition->mail[vcpu->number], MAIL_MESSAGE, __ATOMIC_ACQ_REL);
+    uint32_t mail = __atomic_fetch_and(&vcpu->partition->atomic.mail[vcpu->number], MAIL_MESSAGE,
+                                       __ATOMIC_ACQ_REL);
 
     for (uint32_t sgis = mail & MAIL_SGIS; sgis != 0; sgis &= sgis - 1) {
         listed_set_aside(vcpu, (uint32_t)__builtin_ctz(sgis));
@@ -341,8 +341,8 @@ void scheduler_timer(struct vcpu *vcpu)
 static void wake_vcpus_with_message(const struct processor *processor)
 {
     for (struct vcpu *other = processor->vcpus; other != NULL; other = other->next) {
-        uint32_t mail = __atomic_fetch_and(&other->partition->mail[other->number], ~MAIL_MESSAGE,
-                                           __ATOMIC_ACQUIRE);
+        uint32_t mail = __atomic_fetch_and(&other->partition->atomic.mail[other->number],
+                                           ~MAIL_MESSAGE, __ATOMIC_ACQUIRE);
 
         if ((mail & MAIL_MESSAGE) != 0) {
             other->shared->has_message = true;
@@ -375,14 +375,15 @@ enum access_result scheduler_send_sgi(struct vcpu *vcpu, uint64_t value)
     for (uint32_t left = targets.vcpus; left != 0; left &= left - 1) {
         uint32_t other = (uint32_t)__builtin_ctz(left);
 
-        if (partition->described->vcpus[other].shared == 0) {
+        if (partition->constant.described->vcpus[other].shared == 0) {
             sgi_send_one(partition, other, sgi_number(value));
-        } else if (partition->described->vcpus[other].core == vcpu->processor) {
+        } else if (partition->constant.described->vcpus[other].core == vcpu->processor) {
             uint32_t message = other != vcpu->number ? MAIL_MESSAGE : 0;
 
-            (void)__atomic_fetch_or(&partition->mail[other], bit | message, __ATOMIC_RELEASE);
+            (void)__atomic_fetch_or(&partition->atomic.mail[other], bit | message,
+                                    __ATOMIC_RELEASE);
             is_for_this_core = true;
-        } else if ((__atomic_fetch_or(&partition->mail[other], bit, __ATOMIC_ACQ_REL) &
+        } else if ((__atomic_fetch_or(&partition->atomic.mail[other], bit, __ATOMIC_ACQ_REL) &
                     MAIL_WAITING) == 0) {
             gic_send(partition, other);
         }

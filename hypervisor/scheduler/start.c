@@ -40,8 +40,9 @@ static void add_reservation(struct shared_core *core, const struct description_v
  * precedes `vcpu`. VCPUs with weights have period 0. */
 static bool outranks(const struct vcpu *other, const struct vcpu *vcpu, bool is_first)
 {
-    const struct description_vcpu *one = &other->partition->described->vcpus[other->number];
-    const struct description_vcpu *two = &vcpu->partition->described->vcpus[vcpu->number];
+    const struct description_vcpu *one =
+        &other->partition->constant.described->vcpus[other->number];
+    const struct description_vcpu *two = &vcpu->partition->constant.described->vcpus[vcpu->number];
 
     if (one->period != two->period) {
         return one->period < two->period;
@@ -52,7 +53,8 @@ static bool outranks(const struct vcpu *other, const struct vcpu *vcpu, bool is_
 /* Adds a VCPU to the scheduler. */
 static void add_vcpu(struct processor *processor, struct vcpu *vcpu)
 {
-    const struct description_vcpu *described = &vcpu->partition->described->vcpus[vcpu->number];
+    const struct description_vcpu *described =
+        &vcpu->partition->constant.described->vcpus[vcpu->number];
     struct shared_core *core = processor->shared;
     unsigned level = 0;
     bool is_before = true;
@@ -62,7 +64,7 @@ static void add_vcpu(struct processor *processor, struct vcpu *vcpu)
         level += outranks(other, vcpu, is_before) ? 1 : 0;
     }
     times_init(&vcpu->shared->times,
-               (struct vcpu_times *)(uintptr_t)vcpu->partition->times + vcpu->number,
+               (struct vcpu_times *)(uintptr_t)vcpu->partition->constant.times + vcpu->number,
                register_read(cntfrq_el0));
     times_unblock(&vcpu->shared->times, core->ledger.charged);
     vcpu->shared->level = level;
@@ -122,10 +124,10 @@ void scheduler_reset(struct vcpu *vcpu)
 {
     struct partition *partition = vcpu->partition;
 
-    uint32_t mail = __atomic_fetch_and(&partition->mail[vcpu->number], ~(MAIL_SGIS | MAIL_REQUEST),
-                                       __ATOMIC_ACQ_REL);
+    uint32_t mail = __atomic_fetch_and(&partition->atomic.mail[vcpu->number],
+                                       ~(MAIL_SGIS | MAIL_REQUEST), __ATOMIC_ACQ_REL);
 
-    __atomic_store_n(&partition->requests[vcpu->number], 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&partition->atomic.requests[vcpu->number], 0, __ATOMIC_RELAXED);
     /* A request that arrived before this VCPU executed for the first time. */
     if ((mail & MAIL_REQUEST) != 0) {
         remote_carry_out(vcpu);
@@ -142,8 +144,8 @@ void scheduler_start_guest(struct vcpu *vcpu)
     if (core == NULL) {
         return;
     }
-    if (shared->partition_starts != vcpu->partition->starts) {
-        shared->partition_starts = vcpu->partition->starts;
+    if (shared->partition_starts != vcpu->partition->boot_vcpu.starts) {
+        shared->partition_starts = vcpu->partition->boot_vcpu.starts;
         times_start(&shared->times, vcpu->report.used, core->ledger.charged);
     }
     times_show(&shared->times, vcpu->report.used, core->ledger.charged);

@@ -33,8 +33,9 @@ static bool is_empty(uint32_t written, uint32_t next)
 /* Removes the oldest event. Returns false if the queue is empty. The caller holds the lock. */
 static bool remove_oldest(const struct partition *partition, struct smmu_event *event)
 {
-    uintptr_t registers = (uintptr_t)partition->system->board.smmu;
-    const volatile uint64_t *record = (const volatile uint64_t *)(uintptr_t)partition->events;
+    uintptr_t registers = (uintptr_t)partition->constant.system->board.smmu;
+    const volatile uint64_t *record =
+        (const volatile uint64_t *)(uintptr_t)partition->constant.smmu.events;
     uint32_t written = device_read32(registers + SMMU_EVENTQ_PROD);
     uint32_t next = device_read32(registers + SMMU_EVENTQ_CONS);
 
@@ -52,7 +53,8 @@ static bool remove_oldest(const struct partition *partition, struct smmu_event *
     device_write32(registers + SMMU_EVENTQ_CONS, next);
     /* The SMMU signals its interrupt only when the queue becomes non-empty (3.18). */
     if (!is_empty(device_read32(registers + SMMU_EVENTQ_PROD), next)) {
-        gic_make_pending(partition->system, partition->system->board.smmu_interrupt);
+        gic_make_pending(partition->constant.system,
+                         partition->constant.system->board.smmu_interrupt);
     }
     return true;
 }
@@ -61,14 +63,14 @@ bool smmu_event(const struct partition *partition, struct smmu_event *event)
 {
     bool has_event;
 
-    if (partition->events == 0) {
+    if (partition->constant.smmu.events == 0) {
         return false;
     }
     ticket_lock_take(&queue_lock, TICKET_LOCK_FOR_EVER);
     has_event = remove_oldest(partition, event);
     ticket_lock_give(&queue_lock);
     if (has_event) {
-        event->partition = partition_of_stream(partition->system, event->stream);
+        event->partition = partition_of_stream(partition->constant.system, event->stream);
     }
     return has_event;
 }

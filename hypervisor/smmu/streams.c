@@ -22,10 +22,10 @@ static uint32_t queue_user __attribute__((section(".bss.monitor_shared")));
  */
 static bool set_entries(const struct partition *partition, uint64_t config, uint32_t *end)
 {
-    const struct description_partition *described = partition->described;
-    uint64_t *table = (uint64_t *)(uintptr_t)partition->streams;
+    const struct description_partition *described = partition->constant.described;
+    uint64_t *table = (uint64_t *)(uintptr_t)partition->constant.smmu.streams;
     struct smmu_command commands[COMMANDS_USED];
-    uint32_t functions = smmu_streams(partition->system, described), count = 0;
+    uint32_t functions = smmu_streams(partition->constant.system, described), count = 0;
 
     for (; count < functions; count++) {
         uint32_t stream = described->functions[count].address;
@@ -34,27 +34,27 @@ static bool set_entries(const struct partition *partition, uint64_t config, uint
         commands[count].first = COMMAND_CFGI_STE | COMMAND_STREAM(stream);
         commands[count].second = COMMAND_CFGI_LEAF;
     }
-    commands[count].first = COMMAND_TLBI_VMID | COMMAND_VMID(partition->index + 1);
+    commands[count].first = COMMAND_TLBI_VMID | COMMAND_VMID(partition->constant.index + 1);
     commands[count++].second = 0;
     commands[count].first = COMMAND_SYNC;
     commands[count++].second = 0;
     device_publish();
-    return smmu_submit((uintptr_t)partition->system->board.smmu, partition->commands, commands,
-                       count, end);
+    return smmu_submit((uintptr_t)partition->constant.system->board.smmu,
+                       partition->constant.smmu.commands, commands, count, end);
 }
 
 static bool acquire_queue(const struct partition *partition)
 {
     uint32_t nobody = 0;
 
-    return __atomic_compare_exchange_n(&queue_user, &nobody, partition->index + 1, false,
+    return __atomic_compare_exchange_n(&queue_user, &nobody, partition->constant.index + 1, false,
                                        __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
 }
 
 static enum smmu_answer change_entries(const struct partition *partition,
                                        struct smmu_change *change, uint64_t config)
 {
-    if (smmu_streams(partition->system, partition->described) == 0) {
+    if (smmu_streams(partition->constant.system, partition->constant.described) == 0) {
         return SMMU_DONE;
     }
     if (!change->has_begun) {
@@ -66,7 +66,7 @@ static enum smmu_answer change_entries(const struct partition *partition,
         }
         change->has_begun = true;
     }
-    if (!smmu_has_consumed((uintptr_t)partition->system->board.smmu, change->end)) {
+    if (!smmu_has_consumed((uintptr_t)partition->constant.system->board.smmu, change->end)) {
         return SMMU_PENDING;
     }
     smmu_end_change(partition, change);
@@ -81,12 +81,13 @@ enum smmu_answer smmu_block_dma(const struct partition *partition, struct smmu_c
 enum smmu_answer smmu_permit_dma(const struct partition *partition, struct smmu_change *change)
 {
     return change_entries(partition, change,
-                          smmu_confined(partition->described) != 0 ? STE_STAGE2 : STE_BYPASS);
+                          smmu_confined(partition->constant.described) != 0 ? STE_STAGE2
+                                                                            : STE_BYPASS);
 }
 
 void smmu_end_change(const struct partition *partition, struct smmu_change *change)
 {
-    uint32_t own = partition->index + 1;
+    uint32_t own = partition->constant.index + 1;
 
     change->has_begun = false;
     (void)__atomic_compare_exchange_n(&queue_user, &own, 0, false, __ATOMIC_RELEASE,

@@ -12,7 +12,7 @@
 /* Returns the guest address of the VCPU's times, or 0 if its partition has none. */
 static uint64_t times_of(const struct vcpu *vcpu)
 {
-    uint64_t page = vcpu->partition->described->times;
+    uint64_t page = vcpu->partition->constant.described->times;
 
     return page != 0 ? page + vcpu->number * sizeof(struct vcpu_times) : 0;
 }

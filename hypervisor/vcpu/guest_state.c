@@ -83,7 +83,7 @@ static void set_controls(const struct features *features)
 
 void guest_state_init(const struct vcpu *vcpu)
 {
-    uint64_t vmid = vcpu->partition->index + 1;
+    uint64_t vmid = vcpu->partition->constant.index + 1;
     struct features features;
     uint64_t physical;
 

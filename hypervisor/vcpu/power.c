@@ -35,7 +35,7 @@ void power_change(struct vcpu *vcpu, enum psci_action action, uint32_t target)
 
     switch (action) {
     case ACTION_CORE_START:
-        __atomic_store_n(&partition->power[target].state, VCPU_READY, __ATOMIC_RELEASE);
+        __atomic_store_n(&partition->atomic.power[target].state, VCPU_READY, __ATOMIC_RELEASE);
         gic_send(partition, target);
         break;
     case ACTION_SUSPEND:
@@ -57,14 +57,15 @@ bool power_may_execute(const struct vcpu *vcpu)
 {
     const struct partition *partition = vcpu->partition;
 
-    return __atomic_load_n(&partition->request, __ATOMIC_ACQUIRE) == REQUEST_NONE &&
-           __atomic_load_n(&partition->power[vcpu->number].state, __ATOMIC_ACQUIRE) == VCPU_ON;
+    return __atomic_load_n(&partition->atomic.request, __ATOMIC_ACQUIRE) == REQUEST_NONE &&
+           __atomic_load_n(&partition->atomic.power[vcpu->number].state, __ATOMIC_ACQUIRE) ==
+               VCPU_ON;
 }
 
 _Noreturn void power_start(struct vcpu *vcpu)
 {
     struct registers *registers = (struct registers *)(uintptr_t)processor_this()->stack - 1;
-    struct vcpu_power *power = &vcpu->partition->power[vcpu->number];
+    struct vcpu_power *power = &vcpu->partition->atomic.power[vcpu->number];
 
     *registers = (struct registers){.pc = power->entry, .state = STATE_EL1H};
     registers->x[0] = power->context;

@@ -3,7 +3,7 @@
 
 uint32_t vcpus_on_same_core(const struct vcpu *vcpu)
 {
-    const struct description_partition *described = vcpu->partition->described;
+    const struct description_partition *described = vcpu->partition->constant.described;
     uint32_t found = 0, bit = 1;
 
     if (!vcpu_shares_core(vcpu)) {

@@ -17,7 +17,7 @@ static inline bool vcpu_shares_core(const struct vcpu *vcpu)
 /* Returns true if the partition has a VCPU on a shared core. */
 static inline bool partition_shares_cores(const struct partition *partition)
 {
-    return partition->shares_cores;
+    return partition->constant.shares_cores;
 }
 
 /* Returns the VCPUs of the partition that execute on the VCPU's core: bit n for VCPU n. The VCPU

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A VCPU: a guest's processor. One page, mapped only in the monitors of its processor: its own, and
- * those of the VCPUs with which it shares the processor. The tools read the report in it through
- * the machine's memory, while the guest runs. The part that the partition's other VCPUs ask for (is
+ * those of the VCPUs with which it shares the processor. One of them executes at a time, so no
+ * access needs an atomic operation or a lock. The part that the partition's other VCPUs access (is
  * it on?) is in the partition's page (struct vcpu_power).
  */
 #ifndef HYPERVISOR_VCPU_H
 #define HYPERVISOR_VCPU_H
 
 #include "distributor/profile.h"
+#include "gic/state.h"
 #include "hypervisor/partition.h"
+#include "partition/state.h"
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -51,40 +53,9 @@ struct vcpu_report {
     uint64_t used, switches;
 };
 
-/* The request that a VCPU watches while it does not execute. */
-struct request_watch {
-    uint32_t request;   /* enum partition_request, as last read */
-    bool is_timed;      /* a request came, and its time limit is not over */
-    uint64_t requested; /* CNTPCT_EL0 when it came */
-};
-
-#define LIST_REGISTERS_MAX 16u
-#define LIST_EVICTED_MAX   1020u /* each SGI, PPI and SPI once */
-#define EVICTED_NUMBER     0x3ffu
-#define EVICTED_PENDING    0x8000u
-
-/* gic/: the interrupts of a VCPU whose partition has listed interrupts. */
-struct interrupt_list {
-    /* The CPU interface shows priorities as the other security state has them: 0x80 | P >> 1. */
-    bool is_raw;
-    uint32_t registers;                   /* the list registers that the processor has: bits */
-    uint32_t number;                      /* acknowledged last: its priority is dropped */
-    uint32_t priority;                    /* of it */
-    uint16_t numbers[LIST_REGISTERS_MAX]; /* written to each list register last */
-    /* Active interrupts for which no list register was left, the least urgent first. An SGI may be
-     * pending again. */
-    uint32_t evicted_count;
-    uint16_t evicted[LIST_EVICTED_MAX];
-    /* On a shared core, one bit each: interrupts that are pending for the guest, and that no list
-     * register has, because all are used or because the VCPU does not execute. PPIs and SPIs are
-     * active in the GIC, so that they come once. */
-    uint32_t aside[DESCRIPTION_SPI_WORDS];
-    bool has_aside;
-    bool has_changed; /* on a shared core: priorities or triggers of SGIs and PPIs may be others */
-};
-
 struct vcpu {
-    struct vcpu_report report; /* the tools read it: hypervisor/layouts.c */
+    struct vcpu_report report; /* the tools read it through the machine's memory */
+    /* Written by the boot core before the monitors run, and constant from then on. */
     struct partition *partition;
     uint64_t stage2;             /* root of the partition's stage 2 */
     uint32_t number;             /* in its partition */
@@ -92,10 +63,11 @@ struct vcpu {
     uint64_t services, resident; /* roots of its monitor's tables (entry/processor.h) */
     uint64_t stack;              /* of its monitor: top */
     struct vcpu *next;           /* on the same processor; NULL: the last one */
-    struct shared_vcpu *shared;  /* shared/: NULL: it has its processor alone */
-    struct request_watch watch;  /* partition/ */
+    struct shared_vcpu *shared;  /* scheduler/; NULL: it has its processor alone */
+    /* Written by the monitors of the processor. */
+    struct request_watch watch;
     struct interrupt_list list;
-    struct profile profile; /* shared/ */
+    struct profile profile; /* on a shared core: how often its SPIs come */
 };
 
 _Static_assert(sizeof(struct vcpu) <= DESCRIPTION_PAGE_BYTES, "must fit one page");

@@ -411,6 +411,7 @@ class Distribution(LittleEndianStructure):
     _fields_ = (
         ("_0", c_uint8 * 8),
         ("sources", DistributionSource * 16),
+        ("_520", c_uint8 * 512),
     )
 
 
@@ -419,7 +420,6 @@ class Partition(LittleEndianStructure):
 
     _pack_ = 1
     _fields_ = (
-        ("_0", c_uint8 * 2896),
+        ("_0", c_uint8 * 3024),
         ("distribution", Distribution),
-        ("_3416", c_uint8 * 640),
     )

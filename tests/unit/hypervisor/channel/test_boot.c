@@ -92,7 +92,7 @@ static int setup(void **state)
                  {.partition = 0, .guest = GUEST_OF_LAST}},
     };
     for (uint32_t i = 0; i < 3; i++) {
-        partitions[i] = (struct partition){.system = &description, .index = i};
+        partitions[i] = (struct partition){.constant = {.system = &description, .index = i}};
     }
     problem = NULL;
     probed = cleaned = mapped = 0;

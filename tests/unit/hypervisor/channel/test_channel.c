@@ -81,9 +81,9 @@ static int setup(void **state)
     connect(1, 1, 2, 42);
     connect(2, 2, 0, 44);
     for (uint32_t i = 0; i < PARTITIONS; i++) {
-        partitions[i].system = &description;
-        partitions[i].described = &description.partitions[i];
-        partitions[i].index = i;
+        partitions[i].constant.system = &description;
+        partitions[i].constant.described = &description.partitions[i];
+        partitions[i].constant.index = i;
     }
     return 0;
 }

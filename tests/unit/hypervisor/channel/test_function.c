@@ -104,9 +104,9 @@ static int setup(void **state)
         }
     }
     for (uint32_t i = 0; i < PARTITIONS; i++) {
-        partitions[i].system = &description;
-        partitions[i].described = &description.partitions[i];
-        partitions[i].index = i;
+        partitions[i].constant.system = &description;
+        partitions[i].constant.described = &description.partitions[i];
+        partitions[i].constant.index = i;
         description.partitions[i].channel_host = HOST;
     }
     return 0;

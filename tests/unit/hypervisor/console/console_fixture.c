@@ -106,9 +106,9 @@ static void describe(void)
         partition->console_interrupt = i == 1 ? 0 : 40 + i;
         partition->vcpu_count = 1;
         partition->vcpus[0].core = PARTITIONS - 1 - i;
-        fixture_partitions[i].system = &fixture_system;
-        fixture_partitions[i].described = partition;
-        fixture_partitions[i].index = i;
+        fixture_partitions[i].constant.system = &fixture_system;
+        fixture_partitions[i].constant.described = partition;
+        fixture_partitions[i].constant.index = i;
     }
     fixture_system.partitions[2].console_input = 1;
 }

@@ -208,10 +208,11 @@ static void *print_lines(void *argument)
 
     for (unsigned i = 0; i < LINES; i++) {
         if (i % 2 == 0) {
-            terminal_print("%s %s", partition->described->name, partition->described->name);
+            terminal_print("%s %s", partition->constant.described->name,
+                           partition->constant.described->name);
         } else {
-            terminal_write_line(partition, partition->described->name, 0,
-                                (uint32_t)strlen(partition->described->name), true);
+            terminal_write_line(partition, partition->constant.described->name, 0,
+                                (uint32_t)strlen(partition->constant.described->name), true);
         }
     }
     return NULL;

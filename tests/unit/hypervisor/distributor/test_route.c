@@ -18,7 +18,7 @@ static struct vcpu vcpu;
 static int setup(void **state)
 {
     (void)state;
-    partition = (struct partition){.shares_cores = true};
+    partition = (struct partition){.constant.shares_cores = true};
     vcpu = (struct vcpu){.partition = &partition};
     return 0;
 }
@@ -51,7 +51,7 @@ static void test_a_route_is_to_one_vcpu(void **state)
 static void test_all_interrupts_are_for_a_vcpu_with_its_own_core(void **state)
 {
     (void)state;
-    partition.shares_cores = false;
+    partition.constant.shares_cores = false;
     vcpu.number = 3;
     assert_true(route_is_to(&vcpu, FIRST));
 }

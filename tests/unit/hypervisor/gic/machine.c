@@ -85,7 +85,7 @@ static void guard_bank(const struct gic_access *access, const uint32_t *owned)
 
     if (offset >= GIC_IPRIORITYR && offset < GIC_ICFGR) {
         uint32_t interrupt = offset - GIC_IPRIORITYR;
-        uint64_t least = machine_partition.is_listed ? 0x10 : 0x80;
+        uint64_t least = machine_partition.constant.is_listed ? 0x10 : 0x80;
 
         require((owned[interrupt / 32] >> interrupt % 32 & 1) != 0,
                 "others' priorities are not written", access);
@@ -120,7 +120,7 @@ static void guard_write(const struct gic_access *access)
         guard_route(access);
     } else {
         require(access->offset != GICD_CTLR, "GICD_CTLR stays", access);
-        guard_bank(access, machine_partition.described->interrupts);
+        guard_bank(access, machine_partition.constant.described->interrupts);
     }
 }
 
@@ -157,8 +157,8 @@ void machine_reset(struct machine *made)
     }
     describe();
     memset(&machine_partition, 0, sizeof(machine_partition));
-    machine_partition.system = &machine_system;
-    machine_partition.described = &machine_system.partitions[0];
+    machine_partition.constant.system = &machine_system;
+    machine_partition.constant.described = &machine_system.partitions[0];
     machine_vcpu = (struct vcpu){.partition = &machine_partition};
     interface_reset(&made->interface);
     machine = made;

@@ -111,7 +111,7 @@ static int setup(void **state)
     (void)state;
     machine_reset(&made);
     made.gic.control = GICD_CTLR_AFFINITY_ROUTING | GICD_CTLR_GROUP0 | GICD_CTLR_GROUP1;
-    machine_partition.is_listed = true;
+    machine_partition.constant.is_listed = true;
     machine_system.partitions[0].vcpu_count = 1;
     made.gic.distributor.triggers[40 / 16] = 2u << 40 % 16 * 2;
     made.gic.redistributors[CORE].bank.triggers[0] = 0xaaaaaaaa;
@@ -599,7 +599,7 @@ static void test_views_of_priorities(void **state)
 {
     for (unsigned raw = 0; raw < 2; raw++) {
         (void)setup(state);
-        made.gic.two_securities = machine_partition.shares_group1 = true;
+        made.gic.two_securities = machine_partition.constant.shares_group1 = true;
         made.interface.is_raw = raw != 0;
         assert_null(gic_start_core(&machine_vcpu));
         gic_reset_core(&machine_vcpu);
@@ -650,7 +650,7 @@ static void test_random(void **state)
     for (unsigned seed = 1; seed <= SEEDS; seed++) {
         (void)setup(state);
         made.interface.list_count = 2 + seed % 4;
-        made.gic.two_securities = machine_partition.shares_group1 = seed % 5 == 0;
+        made.gic.two_securities = machine_partition.constant.shares_group1 = seed % 5 == 0;
         made.interface.is_raw = seed % 10 == 0;
         machine_vcpu.shared = seed % 2 == 0 ? &shared : NULL;
         assert_null(gic_start_core(&machine_vcpu));

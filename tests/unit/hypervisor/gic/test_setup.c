@@ -109,7 +109,7 @@ static void test_two_security_states(void **state)
     assert_true(shares_group1);
     assert_int_equal(made.gic.control, GICD_CTLR_AFFINITY_ROUTING | GICD_CTLR_GROUP1);
     assert_int_equal(made.gic.redistributors[0].bank.enabled[0], 1u << 15 | 1u << 25 | 1u << 26);
-    machine_partition.shares_group1 = true;
+    machine_partition.constant.shares_group1 = true;
     gic_send(&machine_partition, 0);
     assert_int_equal(made.group0_count, 0);
     assert_int_equal(made.group1[0], machine_sgi_target(1) | 15u << 24);
@@ -175,10 +175,10 @@ static void test_reset(void **state)
 
     (void)state;
     made.guarded = true;
-    machine_partition.distributor_control = GICD_CTLR_GROUP1;
+    machine_partition.atomic.distributor_control = GICD_CTLR_GROUP1;
     made.gic.routes[34] = 2;
     gic_reset_partition(&machine_partition);
-    assert_int_equal(machine_partition.distributor_control, 0);
+    assert_int_equal(machine_partition.atomic.distributor_control, 0);
     assert_int_equal(bank->enabled[1], ~OWN_SPI_1);
     assert_int_equal(bank->pending[1], ~OWN_SPI_1);
     assert_int_equal(bank->active[1], ~OWN_SPI_1);
@@ -248,7 +248,7 @@ static void test_core_with_two_security_states(void **state)
     (void)state;
     made.gic.two_securities = true;
     assert_null(gic_start(&machine_system, 0, &shares_group1));
-    machine_partition.shares_group1 = machine_partition.is_listed = true;
+    machine_partition.constant.shares_group1 = machine_partition.constant.is_listed = true;
     assert_null(gic_start_core(&machine_vcpu));
     gic_reset_core(&machine_vcpu);
     assert_false(made.has_group0);

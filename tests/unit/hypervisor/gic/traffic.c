@@ -56,7 +56,7 @@ static void prepare(struct machine *made, uint32_t pattern)
     static const uint32_t private_owned = GUEST;
 
     machine_reset(made);
-    fill(&made->gic.distributor, machine_partition.described->interrupts, 32, pattern);
+    fill(&made->gic.distributor, machine_partition.constant.described->interrupts, 32, pattern);
     for (unsigned core = 0; core < MACHINE_CORES; core++) {
         fill(&made->gic.redistributors[core].bank, &private_owned, 1, pattern);
     }

@@ -28,9 +28,9 @@ void calls_reset(void)
     described->device_count = 1;
     described->devices[0] = (struct description_device){CALLS_DEVICE, 0x1000};
     memset(&calls_partition, 0, sizeof(calls_partition));
-    calls_partition.system = &calls_system;
-    calls_partition.described = described;
-    calls_partition.power[0].state = VCPU_ON;
+    calls_partition.constant.system = &calls_system;
+    calls_partition.constant.described = described;
+    calls_partition.atomic.power[0].state = VCPU_ON;
 }
 
 static void require(bool holds, const char *rule, uint64_t function)
@@ -77,10 +77,11 @@ static void obey(enum psci_action action, unsigned vcpu, uint32_t target, uint64
     switch (action) {
     case ACTION_CORE_START:
         require(target < CALLS_VCPUS, "its own VCPUs are started", function);
-        require(in_memory(calls_partition.power[target].entry), "VCPUs start in memory", function);
+        require(in_memory(calls_partition.atomic.power[target].entry), "VCPUs start in memory",
+                function);
         break;
     case ACTION_CORE_OFF:
-        require(calls_partition.power[vcpu].state == VCPU_OFF, "off is off", function);
+        require(calls_partition.atomic.power[vcpu].state == VCPU_OFF, "off is off", function);
         break;
     case ACTION_SYSTEM_OFF:
     case ACTION_SYSTEM_RESET:
@@ -92,8 +93,8 @@ static void obey(enum psci_action action, unsigned vcpu, uint32_t target, uint64
     /* VCPUs start a while later; one that makes a call is on. */
     if (target % 2 == 0) {
         for (unsigned i = 0; i < CALLS_VCPUS; i++) {
-            if (calls_partition.power[i].state == VCPU_STARTING) {
-                calls_partition.power[i].state = VCPU_ON;
+            if (calls_partition.atomic.power[i].state == VCPU_STARTING) {
+                calls_partition.atomic.power[i].state = VCPU_ON;
             }
         }
     }
@@ -102,8 +103,9 @@ static void obey(enum psci_action action, unsigned vcpu, uint32_t target, uint64
 static bool same_power(const struct partition *a, const struct partition *b)
 {
     for (unsigned i = 0; i < DESCRIPTION_VCPUS_MAX; i++) {
-        if (a->power[i].state != b->power[i].state || a->power[i].entry != b->power[i].entry ||
-            a->power[i].context != b->power[i].context) {
+        if (a->atomic.power[i].state != b->atomic.power[i].state ||
+            a->atomic.power[i].entry != b->atomic.power[i].entry ||
+            a->atomic.power[i].context != b->atomic.power[i].context) {
             return false;
         }
     }
@@ -119,7 +121,7 @@ static void step(const uint8_t *data)
 
     make(data, registers);
     function = registers[0];
-    calls_partition.power[vcpu].state = VCPU_ON;
+    calls_partition.atomic.power[vcpu].state = VCPU_ON;
     before = calls_partition;
     action = psci_call(&calls_partition, vcpu, registers, &target);
     result = registers[0];
@@ -129,11 +131,13 @@ static void step(const uint8_t *data)
         require(result == 0x10001 || result <= 2 || (int64_t)result >= -9, "answers are known",
                 function);
     } else if (action == ACTION_CORE_START) {
-        require(target < CALLS_VCPUS && before.power[target].state == VCPU_OFF && result == 0,
+        require(target < CALLS_VCPUS && before.atomic.power[target].state == VCPU_OFF &&
+                    result == 0,
                 "what is off is started", function);
     }
     for (unsigned i = CALLS_VCPUS; i < DESCRIPTION_VCPUS_MAX; i++) {
-        require(calls_partition.power[i].state == VCPU_OFF, "there are no other VCPUs", function);
+        require(calls_partition.atomic.power[i].state == VCPU_OFF, "there are no other VCPUs",
+                function);
     }
     obey(action, vcpu, target, function);
 }

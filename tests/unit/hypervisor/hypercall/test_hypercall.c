@@ -71,9 +71,9 @@ static int setup(void **state)
 
     (void)state;
     described = (struct description_partition){.vcpu_count = 2};
-    partition = (struct partition){.described = &described};
+    partition = (struct partition){.constant.described = &described};
     caller = (struct vcpu){.partition = &partition, .number = 1};
-    partition.power[1].state = VCPU_ON;
+    partition.atomic.power[1].state = VCPU_ON;
     has_channel = false;
     last_action = ACTION_RETURN;
     return 0;
@@ -164,7 +164,7 @@ static void test_power(void **state)
     assert_int_equal(answer(0x840000ff, 0), CALL_NOT_SUPPORTED);
     hypercall_handle(&caller, &off);
     assert_int_equal(last_action, ACTION_CORE_OFF);
-    assert_int_equal(partition.power[1].state, VCPU_OFF);
+    assert_int_equal(partition.atomic.power[1].state, VCPU_OFF);
     assert_int_equal(caller.report.exits[EXIT_POWER], 3);
     assert_int_equal(caller.report.exits[EXIT_HYPERCALL], 0);
 }

@@ -79,7 +79,7 @@ static void test_features(void **state)
 
 static void test_core_on(void **state)
 {
-    struct vcpu_power *power = &calls_partition.power[2];
+    struct vcpu_power *power = &calls_partition.atomic.power[2];
 
     (void)state;
     assert_int_equal(call(SMC64(3), 2, CALLS_MEMORY + 8, 77, ACTION_CORE_START), SUCCESS);
@@ -99,8 +99,8 @@ static void test_core_on(void **state)
                           UINT64_MAX, ACTION_CORE_START),
                      SUCCESS);
     assert_int_equal(target, 1);
-    assert_int_equal(calls_partition.power[1].entry, CALLS_MEMORY);
-    assert_int_equal(calls_partition.power[1].context, UINT32_MAX);
+    assert_int_equal(calls_partition.atomic.power[1].entry, CALLS_MEMORY);
+    assert_int_equal(calls_partition.atomic.power[1].context, UINT32_MAX);
 }
 
 static void test_core_on_refused(void **state)
@@ -120,8 +120,8 @@ static void test_core_on_refused(void **state)
                      INVALID_ADDRESS);
     assert_int_equal(call(SMC64(3), 1, CALLS_DEVICE, 0, ACTION_RETURN), INVALID_ADDRESS);
     assert_int_equal(call(SMC64(3), 1, UINT64_MAX, 0, ACTION_RETURN), INVALID_ADDRESS);
-    assert_int_equal(calls_partition.power[1].state, VCPU_OFF);
-    assert_int_equal(calls_partition.power[2].state, VCPU_OFF);
+    assert_int_equal(calls_partition.atomic.power[1].state, VCPU_OFF);
+    assert_int_equal(calls_partition.atomic.power[2].state, VCPU_OFF);
     assert_int_equal(target, 99);
     /* Up to the last instruction of its second memory range. */
     assert_int_equal(
@@ -132,10 +132,10 @@ static void test_core_on_refused(void **state)
 static void test_core_off(void **state)
 {
     (void)state;
-    calls_partition.power[1].state = VCPU_ON;
+    calls_partition.atomic.power[1].state = VCPU_ON;
     (void)call(SMC32(2), 0, 0, 0, ACTION_CORE_OFF);
-    assert_int_equal(calls_partition.power[0].state, VCPU_OFF);
-    assert_int_equal(calls_partition.power[1].state, VCPU_ON);
+    assert_int_equal(calls_partition.atomic.power[0].state, VCPU_OFF);
+    assert_int_equal(calls_partition.atomic.power[1].state, VCPU_ON);
 }
 
 static void test_affinity_info(void **state)
@@ -143,7 +143,7 @@ static void test_affinity_info(void **state)
     (void)state;
     assert_int_equal(answer(SMC64(4), 0), 0);
     assert_int_equal(answer(SMC64(4), 2), 1);
-    calls_partition.power[2].state = VCPU_STARTING;
+    calls_partition.atomic.power[2].state = VCPU_STARTING;
     assert_int_equal(answer(SMC64(4), 2), 2);
     assert_int_equal(answer(SMC32(4), 1), 1);
     assert_int_equal(answer(SMC64(4), 3), INVALID_PARAMETERS);

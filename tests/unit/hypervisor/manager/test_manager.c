@@ -71,10 +71,10 @@ static int setup(void **state)
         described->image_count = 2;
         described->images[0].guest = ENTRY;
         described->images[1].guest = ENTRY + ROOM;
-        partitions[i].system = &description;
-        partitions[i].described = described;
-        partitions[i].index = i;
-        partitions[i].management.orders = &orders;
+        partitions[i].constant.system = &description;
+        partitions[i].constant.described = described;
+        partitions[i].constant.index = i;
+        partitions[i].constant.orders = &orders;
         orders.partitions[i] = &partitions[i];
     }
     manager = (struct vcpu){.partition = &partitions[MANAGER]};
@@ -141,8 +141,8 @@ static void an_order_goes_to_another_partition(void **state)
     assert_int_equal(call(CALL_PARTITION_STATUS, 2, 0, 0), PARTITION_STATE_BUSY);
     assert_int_equal(call(CALL_PARTITION_DESTROY, 2, 0, 0), MANAGER_BUSY);
     assert_int_equal(orders.orders[2].command, ORDER_STOP);
-    partitions[2].management.answered = 1;
-    partitions[2].request = REQUEST_STOPPED;
+    partitions[2].boot_vcpu.management.answered = 1;
+    partitions[2].atomic.request = REQUEST_STOPPED;
     assert_int_equal(call(CALL_PARTITION_STATUS, 2, 0, 0), PARTITION_STATE_STOPPED);
     assert_int_equal(call(CALL_PARTITION_DESTROY, 2, 0, 0), MANAGER_DONE);
 }
@@ -152,7 +152,7 @@ static void status_has_the_last_result(void **state)
     uint64_t registers[4] = {CALL_PARTITION_STATUS, 0, 0, 0};
 
     (void)state;
-    partitions[0].management.result = MANAGER_CHANGED;
+    partitions[0].boot_vcpu.management.result = MANAGER_CHANGED;
     assert_int_equal(manager_call(&manager, registers), PARTITION_STATE_RUNNING);
     assert_int_equal((int64_t)registers[1], MANAGER_CHANGED);
 }
@@ -319,7 +319,7 @@ static void random_calls_reach_nothing_else(void **state)
 
         (void)call(CALL_PARTITION_STATUS + (uint32_t)(random_number() % 7), random_argument(),
                    random_argument(), random_argument());
-        partitions[partition].management.answered = orders.orders[partition].number;
+        partitions[partition].boot_vcpu.management.answered = orders.orders[partition].number;
         staging[random_number() % 64] ^= (uint8_t)(random_number() % 8 == 0);
         put_image(0x80000, random_number() % 2 == 0 ? ROOM : random_argument());
     }

@@ -38,9 +38,9 @@ void fake_reset(void)
         described->functions[i].address = addresses[i];
         fake_functions[i].address = 0xffff;
     }
-    fake_partition.system = &fake_system;
-    fake_partition.described = described;
-    fake_partition.index = 1;
+    fake_partition.constant.system = &fake_system;
+    fake_partition.constant.described = described;
+    fake_partition.constant.index = 1;
 }
 
 static uint32_t get(const struct fake_function *function, unsigned at, unsigned bytes)
@@ -148,7 +148,7 @@ static void check(const struct pci_model *pci, const uint8_t *before, unsigned a
     require((get(function, PCI_COMMAND, 2) & ~0x447u) == 0, "the command is one of ours", function,
             at);
     require((get(function, PCI_COMMAND, 2) & 4) == 0 ||
-                fake_partition.described->dma != DESCRIPTION_DMA_NONE,
+                fake_partition.constant.described->dma != DESCRIPTION_DMA_NONE,
             "no mastering without DMA", function, at);
     require((get(function, PCI_ROM, 4) & 1) == 0 || (get(function, PCI_COMMAND, 2) & 2) == 0,
             "the ROM does not decode", function, at);

@@ -35,7 +35,7 @@ static void guest_write(unsigned address, unsigned at, unsigned bytes, uint32_t 
                             .value = value};
 
     last_result = pci_access(&fake_partition, &access);
-    assert_int_equal(fake_partition.functions_lock.turn, fake_partition.functions_lock.next);
+    assert_int_equal(fake_partition.functions.lock.turn, fake_partition.functions.lock.next);
 }
 
 /* Boots. Returns a function without a reset. */

@@ -146,7 +146,8 @@ static uint32_t choose_value(struct stream *stream)
 static const struct fake_function *owned(uint64_t offset)
 {
     for (unsigned i = 0; i < FAKE_FUNCTIONS; i++) {
-        if (fake_functions[i].address == offset >> 12 && fake_partition.functions[i].present) {
+        if (fake_functions[i].address == offset >> 12 &&
+            fake_partition.functions.views[i].present) {
             return &fake_functions[i];
         }
     }
@@ -179,7 +180,7 @@ static void access_once(struct stream *stream, uint32_t kind)
                                     : offset >> 12 == 0x09 ? 1
                                     : offset >> 12 == 0x10 ? 2
                                                            : 3),
-                 mask = fake_partition.functions[index].bar_mask[(at - PCI_BAR) / 4];
+                 mask = fake_partition.functions.views[index].bar_mask[(at - PCI_BAR) / 4];
 
         access.write = false;
         (void)pci_access(&fake_partition, &access);

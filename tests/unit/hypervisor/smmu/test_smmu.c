@@ -285,11 +285,12 @@ static void boot_partitions(void)
     for (uint32_t i = 0; i < 3; i++) {
         bool has_streams = board.partitions[i].dma != DESCRIPTION_DMA_NONE;
 
-        monitors[i] = (struct partition){.system = &board,
-                                         .described = &board.partitions[i],
-                                         .index = i,
-                                         .commands = has_streams ? queues.commands : 0,
-                                         .streams = has_streams ? queues.streams : 0};
+        monitors[i] =
+            (struct partition){.constant = {.system = &board,
+                                            .described = &board.partitions[i],
+                                            .index = i,
+                                            .smmu = {.commands = has_streams ? queues.commands : 0,
+                                                     .streams = has_streams ? queues.streams : 0}}};
     }
     fake.count = 0;
     fake.published = false;
@@ -555,10 +556,10 @@ static void prepare_events(void)
     board.partitions[2].dma = DESCRIPTION_DMA_SMMU;
     assert_null(boot());
     for (uint32_t i = 0; i < 3; i++) {
-        monitors[i] = (struct partition){.system = &board,
-                                         .described = &board.partitions[i],
-                                         .index = i,
-                                         .events = i == 0 ? 0 : queues.events};
+        monitors[i] = (struct partition){.constant = {.system = &board,
+                                                      .described = &board.partitions[i],
+                                                      .index = i,
+                                                      .smmu.events = i == 0 ? 0 : queues.events}};
         board.partitions[i].vcpus[0].core = 5 - i;
     }
 }

@@ -83,7 +83,7 @@ static int64_t call(const struct vcpu *vcpu, uint32_t function, uint64_t first)
 static void test_calls(void **state)
 {
     struct description_partition described = {.times = PAGE};
-    struct partition partition = {.described = &described};
+    struct partition partition = {.constant.described = &described};
     struct vcpu vcpu = {.partition = &partition, .number = 2};
 
     (void)state;

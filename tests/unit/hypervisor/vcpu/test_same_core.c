@@ -26,7 +26,8 @@ static int setup(void **state)
         .vcpu_count = 4,
         .vcpus = {{.core = 0}, {.core = 1}, {.core = 1}, {.core = 0}},
     };
-    partition = (struct partition){.system = &described, .described = &described.partitions[0]};
+    partition = (struct partition){
+        .constant = {.system = &described, .described = &described.partitions[0]}};
     vcpu = (struct vcpu){.partition = &partition, .shared = (struct shared_vcpu *)&described};
     return 0;
 }

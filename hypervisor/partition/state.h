@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The start and the stop of a partition: requests, and the progress of a transition
+ * (partition/life.h). */
+#ifndef PARTITION_STATE_H
+#define PARTITION_STATE_H
+
+#include "pci/state.h"
+#include "smmu/state.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+/* A request to stop all VCPUs of a partition, and then to leave it stopped or to restart it; or
+ * REQUEST_STOPPED, once it is stopped. */
+enum partition_request { REQUEST_NONE, REQUEST_STOP, REQUEST_RESET, REQUEST_STOPPED };
+
+/* The progress of loading a partition (partition/load.h). All zero: nothing is loaded. */
+struct load_progress {
+    uint32_t phase; /* enum phase of load.c */
+    uint32_t index; /* index of the memory or image that is being handled */
+    uint64_t done;  /* bytes of it that have been handled */
+};
+
+/* The phases in which a partition starts or stops (the drawing in partition/life.c). */
+enum transition_phase {
+    TRANSITION_NONE,  /* it executes, or has stopped */
+    TRANSITION_BLOCK, /* the SMMU aborts DMA */
+    TRANSITION_RESET, /* the PCI functions are reset */
+    TRANSITION_LOAD,  /* memory is zeroed, and images are copied */
+    TRANSITION_PERMIT /* the SMMU permits DMA */
+};
+
+/* The progress of a start or a stop. Only the boot VCPU's monitor writes it; the manager's monitors
+ * read `phase`. */
+struct transition {
+    uint32_t phase;
+    bool is_quiet;  /* so far the SMMU and all devices have answered */
+    uint64_t due;   /* CNTPCT_EL0 before which no step is to be taken */
+    uint64_t limit; /* CNTPCT_EL0 after which the SMMU is not waited for */
+    struct smmu_change change;
+    struct reset_progress reset;
+    struct load_progress load;
+};
+
+/* The request that a VCPU watches while it does not execute. Only the VCPU's monitor uses it. */
+struct request_watch {
+    uint32_t request;   /* enum partition_request, as last read */
+    bool is_timed;      /* a request came, and its time limit is not over */
+    uint64_t requested; /* CNTPCT_EL0 when it came */
+};
+
+#endif
