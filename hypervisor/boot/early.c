@@ -10,13 +10,13 @@
 #include "console/terminal.h"
 #include "description/check.h"
 #include "entry/processor.h"
-#include "gic/gic_registers.h"
 #include "gic/redistributor.h"
 #include "hypervisor/registers.h"
 #include "partition/load.h"
 #include "smmu/smmu.h"
 #include "vcpu/controls.h"
 #include <arch/device_access.h>
+#include <devices/gic_registers.h>
 
 /* Indices of doublewords in the arm64 Image header: image_size, and two reserved ones in which the
  * tools store the PL011's address and its bitwise inverse. With these two the boot core can report

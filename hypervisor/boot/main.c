@@ -7,7 +7,6 @@
 #include "console/input.h"
 #include "console/terminal.h"
 #include "entry/processor.h"
-#include "gic/gic_registers.h"
 #include "gic/listed.h"
 #include "gic/redistributor.h"
 #include "gic/setup.h"
@@ -21,6 +20,7 @@
 #include "vcpu/same_core.h"
 #include <arch/device_access.h>
 #include <arch/hypercalls.h>
+#include <devices/gic_registers.h>
 #include <string.h>
 
 #define AFFINITY_MASK UINT64_C(0xff00ffffff)

@@ -4,8 +4,8 @@
 #include "distributor/distributor.h"
 
 #include "gic/affinity.h"
-#include "gic/gic_registers.h"
 #include <arch/device_access.h>
+#include <devices/gic_registers.h>
 
 uint32_t distributor_home_vcpu(struct partition *partition, uint32_t number)
 {

@@ -4,12 +4,12 @@
 #include "distributor/distributor.h"
 
 #include "distributor/route.h"
-#include "gic/gic_registers.h"
 #include "gic/listed.h"
 #include "gic/system_registers.h"
 #include "scheduler/core.h"
 #include "vcpu/same_core.h"
 #include <arch/device_access.h>
+#include <devices/gic_registers.h>
 
 uint32_t distributor_home_vcpu(struct partition *partition, uint32_t number)
 {

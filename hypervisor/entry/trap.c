@@ -8,7 +8,6 @@
 #include "entry/syndrome.h"
 #include "entry/watch.h"
 #include "gic/distributor.h"
-#include "gic/gic_registers.h"
 #include "gic/listed.h"
 #include "gic/redistributor.h"
 #include "hypercall/hypercall.h"
@@ -23,6 +22,7 @@
 #include "vcpu/power.h"
 #include "vcpu/same_core.h"
 #include "world_switch/lazy_registers.h"
+#include <devices/gic_registers.h>
 
 static void set_value(struct registers *registers, unsigned number, uint64_t value)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "gic/gic_registers.h"
 #include "gic/internal.h"
 #include "gic/listed.h"
 #include "gic/system_registers.h"
 #include "vcpu/same_core.h"
+#include <devices/gic_registers.h>
 
 void gic_reset_core(struct vcpu *vcpu)
 {

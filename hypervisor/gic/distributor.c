@@ -3,10 +3,10 @@
 
 #include "distributor/distributor.h"
 #include "gic/affinity.h"
-#include "gic/gic_registers.h"
 #include "gic/interrupts.h"
 #include "gic/listed.h"
 #include <arch/device_access.h>
+#include <devices/gic_registers.h>
 
 #define TYPER_HIDDEN                                                                     \
     (GICD_TYPER_SECURITY | GICD_TYPER_EXTENDED | GICD_TYPER_NMI | GICD_TYPER_LPI_COUNT | \

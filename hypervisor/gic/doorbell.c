@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "gic/doorbell.h"
 
-#include "gic/gic_registers.h"
 #include "gic/setup.h"
 #include <arch/device_access.h>
+#include <devices/gic_registers.h>
 
 void doorbell_ring(const struct description *system, uint32_t interrupt)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "gic/interrupts.h"
 
-#include "gic/gic_registers.h"
 #include "gic/listed.h"
 #include <arch/device_access.h>
+#include <devices/gic_registers.h>
 
 /* Size of a group of registers with one bit for each of 1024 interrupts. */
 #define BIT_REGISTERS_BYTES 0x80u

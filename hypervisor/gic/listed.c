@@ -4,13 +4,13 @@
 #include "gic/listed.h"
 
 #include "distributor/route.h"
-#include "gic/gic_registers.h"
 #include "gic/internal.h"
 #include "gic/list_register.h"
 #include "gic/sgi.h"
 #include "gic/system_registers.h"
 #include "vcpu/same_core.h"
 #include <arch/device_access.h>
+#include <devices/gic_registers.h>
 
 #define NO_LIST_REGISTER LIST_REGISTERS_MAX
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What a guest reads and writes of interrupts that are in list registers. */
-#include "gic/gic_registers.h"
 #include "gic/list_register.h"
 #include "gic/listed.h"
 #include "gic/sgi.h"
 #include "gic/system_registers.h"
 #include "vcpu/same_core.h"
+#include <devices/gic_registers.h>
 
 bool listed_is_revising(const struct vcpu *vcpu, uint32_t vcpus)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The usual way of an interrupt into a list register, on the resident tables. */
 #include "distributor/route.h"
-#include "gic/gic_registers.h"
 #include "gic/list_register.h"
 #include "gic/listed.h"
 #include "gic/system_registers.h"
 #include "vcpu/same_core.h"
+#include <devices/gic_registers.h>
 
 /* Returns true if the interrupt is routed to the VCPU. Cores that are not shared have one VCPU of a
  * partition, to which the hardware's route leads. `shares_cores`: partition_shares_cores(). */

@@ -2,10 +2,10 @@
 /* The parts of the GIC's interface that monitors use: resets of interrupts, and routes and pending
  * states of SPIs. */
 #include "distributor/distributor.h"
-#include "gic/gic_registers.h"
 #include "gic/internal.h"
 #include "gic/listed.h"
 #include <arch/device_access.h>
+#include <devices/gic_registers.h>
 
 /* Polls, some 10 ms, after which a GIC counts as stuck. */
 #define POLLS_MAX 100000u

@@ -2,12 +2,12 @@
 #include "gic/redistributor.h"
 #include "gic/remote_access.h"
 
-#include "gic/gic_registers.h"
 #include "gic/interrupts.h"
 #include "gic/listed.h"
 #include "scheduler/scheduler.h"
 #include "vcpu/same_core.h"
 #include <arch/device_access.h>
+#include <devices/gic_registers.h>
 
 /* The Redistributor that a guest accesses. */
 struct target {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Set-up of the GIC at boot: groups, triggers, the Distributor as a whole, Redistributors. */
-#include "gic/gic_registers.h"
 #include "gic/internal.h"
 #include "gic/listed.h"
 #include <arch/device_access.h>
+#include <devices/gic_registers.h>
 
 static const char does_not_settle[] = "the GIC's Distributor does not settle";
 

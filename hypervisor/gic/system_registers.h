@@ -8,7 +8,7 @@
 #ifndef HYPERVISOR_GIC_SYSTEM_REGISTERS_H
 #define HYPERVISOR_GIC_SYSTEM_REGISTERS_H
 
-#include "gic/cpu_interface.h"
+#include <arch/gic_cpu_interface.h>
 
 #define ICC_IAR0_EL1    "S3_0_C12_C8_0"
 #define ICC_EOIR0_EL1   "S3_0_C12_C8_1"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "world_switch/interrupts.h"
 
-#include "gic/gic_registers.h"
 #include "gic/internal.h"
 #include "gic/system_registers.h"
 #include <arch/device_access.h>
+#include <devices/gic_registers.h>
 
 #define ICFGR_PPIS (GIC_ICFGR + 4u)
 #define SGI_BITS   0xffffu

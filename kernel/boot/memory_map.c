@@ -6,12 +6,12 @@
  */
 #include "boot/memory_map.h"
 
-#include "boot/image.h"
 #include "boot/memory_ranges.h"
 #include "kernel/devicetree.h"
 #include "kernel/memory.h"
 #include "kernel/print.h"
 #include "mm/memory_boot.h"
+#include <arch/image.h>
 #include <arch/mmu.h>
 #include <libfdt.h>
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Critical sections: interrupts masked on this core, and preemption deferred to their end. */
-#include "arch/cpu.h"
 #include "kernel/interrupt.h"
 #include "sched/core.h"
 #include "sched/scheduler.h"
+#include <arch/cpu.h>
 
 interrupt_state interrupts_save(void)
 {

@@ -2,13 +2,13 @@
 /* Deferral of interrupts that only wake a thread (deferral.h). */
 #include "interrupt/deferral.h"
 
-#include "arch/cpu.h"
 #include "interrupt/controller.h"
 #include "kernel/interrupt.h"
 #include "sched/core.h"
 #include "sched/thread_private.h"
 #include "sched/urgency.h"
 #include "time/clock.h"
+#include <arch/cpu.h>
 
 /* About the longest time from the entry of a deferrable interrupt to the end of the switch to its
  * server, on a core with 10^9 instructions a second. */

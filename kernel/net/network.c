@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Starts lwIP on the first virtio network device and configures addresses (kernel/network.h). */
 #include "kernel/network.h"
-#include "arch/instructions.h"
 #include "core_lock.h"
 #include "discovery.h"
 #include "kernel/devicetree.h"
@@ -16,6 +15,7 @@
 #include "net/service.h"
 #include "random.h"
 #include "virtio_netif.h"
+#include <arch/instructions.h>
 #include <string.h>
 
 #define BOTTOM_HALF_PRIORITY 48

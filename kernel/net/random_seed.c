@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* See random_seed.h. */
 #include "net/random_seed.h"
-#include "arch/cpu.h"
 #include "entropy.h"
 #include "kernel/devicetree.h"
 #include "kernel/print.h"
 #include "random.h"
+#include <arch/cpu.h>
 #include <arch/random.h>
 #include <stdbool.h>
 #include <stddef.h>

@@ -6,10 +6,10 @@
  */
 #include "panic/backtrace.h"
 
-#include "boot/image.h"
 #include "kernel/print.h"
 #include "panic/symbols.h"
 #include "sched/thread_private.h"
+#include <arch/image.h>
 #include <stdbool.h>
 #include <stddef.h>
 

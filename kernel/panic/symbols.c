@@ -6,7 +6,7 @@
  */
 #include "panic/symbols.h"
 
-#include "boot/image.h"
+#include <arch/image.h>
 #include <stddef.h>
 
 extern const uint32_t symbol_table[]; /* defined by the linker script */

@@ -3,9 +3,9 @@
  * Configuration space through the enhanced configuration access mechanism (PCI Express Base 4.0,
  * 7.2.2): 4 KiB for each function, 1 MiB for each bus. A bus is mapped at the first access to it.
  */
-#include "arch/mmu.h"
 #include "pci/pci_private.h"
 #include <arch/device_access.h>
+#include <arch/mmu.h>
 #include <devices/pci_registers.h>
 
 #define BUS_BYTES ((size_t)1024 * 1024)

@@ -3,9 +3,9 @@
  * One function: its configuration space, its capabilities, the mapping of its BARs, and enabling
  * it.
  */
-#include "arch/mmu.h"
 #include "kernel/pci.h"
 #include "pci/pci_private.h"
+#include <arch/mmu.h>
 #include <devices/pci_registers.h>
 
 /* A capability list without a loop contains each 4-byte aligned offset of 0x40..0xFF at most once.

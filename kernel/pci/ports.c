@@ -3,8 +3,8 @@
  * I/O space (PCI 3.0, 6.2.5.1). Only legacy devices need it, so an I/O BAR is assigned an address
  * when a driver maps it. Bridges do not forward I/O space.
  */
-#include "arch/mmu.h"
 #include "pci/pci_private.h"
+#include <arch/mmu.h>
 #include <devices/pci_registers.h>
 
 /* Functions do not share pages, so that each function can be assigned to a partition alone. */

@@ -2,8 +2,8 @@
 /* The owner of per-core state. */
 #include "sched/core.h"
 
-#include "arch/cpu.h"
 #include "sched/thread_private.h"
+#include <arch/cpu.h>
 
 static struct core the_core;
 

@@ -17,7 +17,7 @@
 #ifndef SCHED_INTERRUPT_HOOKS_H
 #define SCHED_INTERRUPT_HOOKS_H
 
-#include "arch/cpu.h"
+#include <arch/cpu.h>
 
 /* Counts the interrupt and charges the time so far to the interrupted thread. */
 void scheduler_interrupt_enter(void);

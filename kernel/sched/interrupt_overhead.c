@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "sched/interrupt_overhead.h"
 
-#include "arch/cpu.h"
 #include "kernel/interrupt.h"
 #include "sched/core.h"
 #include "time/clock.h"
+#include <arch/cpu.h>
 
 /* The smallest of several measurements counts. A larger one includes another interrupt or another
  * thread. */

@@ -2,7 +2,6 @@
 /* Scheduling mechanism: switching, blocking, waking, preemption. */
 #include "sched/scheduler.h"
 
-#include "arch/cpu.h"
 #include "kernel/interrupt.h"
 #include "kernel/memory.h"
 #include "kernel/panic.h"
@@ -12,6 +11,7 @@
 #include "sched/wait_queue.h"
 #include "time/clock.h"
 #include "trace/thread_trace.h"
+#include <arch/cpu.h>
 
 #define IDLE_STACK_BYTES PAGE_BYTES
 

@@ -3,12 +3,12 @@
 #ifndef SCHED_THREAD_PRIVATE_H
 #define SCHED_THREAD_PRIVATE_H
 
-#include "arch/cpu.h"
 #include "kernel/list.h"
 #include "kernel/sync.h"
 #include "kernel/thread.h"
 #include "kernel/time.h"
 #include "sched/policy.h"
+#include <arch/cpu.h>
 
 /* Value of each byte of a stack before its first use: a value that is unlikely in addresses and
  * small numbers. */

@@ -2,7 +2,6 @@
 /* VCPUs: creation with admission, parameters, threads bound to them (kernel/vcpu.h). */
 #include "kernel/vcpu.h"
 
-#include "arch/cpu.h"
 #include "kernel/interrupt.h"
 #include "kernel/memory.h"
 #include "kernel/trace.h"
@@ -14,6 +13,7 @@
 #include "sched/vcpu_record.h"
 #include "schedule/admission.h"
 #include "time/clock.h"
+#include <arch/cpu.h>
 #include <string.h>
 
 _Static_assert(VCPU_MAX <= ADMISSION_VCPUS_MAX, "admission tests all VCPUs");

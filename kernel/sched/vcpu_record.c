@@ -2,8 +2,8 @@
 /* See vcpu_record.h. */
 #include "sched/vcpu_record.h"
 
-#include "arch/cpu.h"
 #include "kernel/report.h"
+#include <arch/cpu.h>
 
 static void set_sequence(struct vcpu_record *record, uint32_t sequence)
 {

@@ -2,9 +2,9 @@
 /* Nanoseconds since boot. */
 #include "time/clock.h"
 
-#include "arch/cpu.h"
 #include "kernel/time.h"
 #include "time/clock_conversion.h"
+#include <arch/cpu.h>
 
 static struct {
     uint64_t start;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Timers: the core's queue, and the hardware alarm, which is set to the earliest deadline or to the
  * scheduling policy's next decision, whichever comes first. */
-#include "arch/cpu.h"
 #include "kernel/interrupt.h"
 #include "kernel/panic.h"
 #include "kernel/time.h"
@@ -9,6 +8,7 @@
 #include "time/clock.h"
 #include "time/timer_queue.h"
 #include "time/timer_thread.h"
+#include <arch/cpu.h>
 
 void time_set_alarm(const struct core *core)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "kernel/virtual_time.h"
 
-#include "arch/cpu.h"
 #include "machine/machine.h"
 #include "time/clock.h"
+#include <arch/cpu.h>
 #include <arch/hypercalls.h>
 #include <arch/mmu.h>
 #include <arch/vcpu_times.h>

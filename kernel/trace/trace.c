@@ -2,7 +2,6 @@
 /* The ring of events, and the tables of names. */
 #include "kernel/trace.h"
 
-#include "arch/cpu.h"
 #include "kernel/interrupt.h"
 #include "kernel/list.h"
 #include "kernel/memory.h"
@@ -10,6 +9,7 @@
 #include "sched/core.h"
 #include "time/clock.h"
 #include "trace/thread_trace.h"
+#include <arch/cpu.h>
 #include <string.h>
 
 _Static_assert(offsetof(struct trace, events) % sizeof(uint64_t) == 0, "layout");

@@ -15,7 +15,7 @@
  * in memcpy.S.
  */
 #include "arm64_offsets.h"
-#include "context/register_values.h"
+#include <arch/register_values.h>
 #include "function.h"
 
     .arch armv8-a+fp+simd

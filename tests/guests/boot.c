@@ -3,7 +3,6 @@
  * Checks the state after boot: the mapped memory and its attributes, the free memory, the clock,
  * the boot arguments.
  */
-#include "boot/image.h"
 #include "kernel/application.h"
 #include "kernel/devicetree.h"
 #include "kernel/memory.h"
@@ -11,6 +10,7 @@
 #include "kernel/time.h"
 #include "run_checks.h"
 #include "sched/thread_private.h"
+#include <arch/image.h>
 #include <arch/mmu.h>
 #include <string.h>
 

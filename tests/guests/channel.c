@@ -22,10 +22,10 @@
 #include "kernel/print.h"
 #include "kernel/thread.h"
 #include "kernel/time.h"
-#include "mmu/mmu.h"
 #include "numbered_messages.h"
 #include <arch/device_access.h>
 #include <arch/mmu.h>
+#include <arch/mmu_translation.h>
 #include <channel/copy.h>
 #include <channel/wait.h>
 #include <stdlib.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Compares the memory and checksum functions of libc/arm64, and those of the hypervisor, with plain
  * loops. */
-#include "../../tests/unit/libc/memory_checks.h"
 #include "kernel/application.h"
 #include "kernel/print.h"
 #include "kernel/thread.h"
 #include "kernel/time.h"
+#include "memory_checks.h"
 #include <libc/internet_checksum.h>
 #include <string.h>
 

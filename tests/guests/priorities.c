@@ -5,13 +5,13 @@
  * processor masks interrupts and polls the CPU interface, so no handler runs. With the boot
  * argument `split=no` the machine need not have EOImode 1.
  */
-#include "gic/cpu_interface.h"
-#include "gic/gic_registers.h"
 #include "kernel/application.h"
 #include "kernel/devicetree.h"
 #include "run_checks.h"
 #include <arch/device_access.h>
+#include <arch/gic_cpu_interface.h>
 #include <arch/mmu.h>
+#include <devices/gic_registers.h>
 #include <string.h>
 
 #define ICC_SGI1R_EL1 "S3_0_C12_C11_5"

@@ -5,7 +5,6 @@
  * also checks how they begin and grow. With `write=yes` it writes to the page that has them
  * instead.
  */
-#include "arch/cpu.h"
 #include "kernel/application.h"
 #include "kernel/devicetree.h"
 #include "kernel/thread.h"
@@ -13,6 +12,7 @@
 #include "kernel/virtual_time.h"
 #include "machine/machine.h"
 #include "run_checks.h"
+#include <arch/cpu.h>
 #include <arch/hypercalls.h>
 #include <arch/mmu.h>
 #include <arch/vcpu_times.h>

@@ -18,7 +18,7 @@ INCLUDE_FOLDERS = {
     "hypervisor": ("hypervisor/include", "hypervisor"),
     "virtio": ("virtio/include", "virtio"),
     "libc": ("libc/include", "libc/extensions"),
-    "arch": ("arch/include", "arch/arm64/include", "arch/arm64"),
+    "arch": ("arch/include", "arch/arm64/include"),
     "devices": ("devices/include",),
     "schedule": ("schedule/include",),
     "channel": ("channel/include",),

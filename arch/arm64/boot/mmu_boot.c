@@ -4,8 +4,8 @@
  * Device memory. So it and the table logic are compiled with -mstrict-align, and no code here may
  * call memcpy() or memset().
  */
-#include "boot/image.h"
-#include "mmu/mmu.h"
+#include <arch/image.h>
+#include <arch/mmu_translation.h>
 
 /* Size of the header of a flattened devicetree (Devicetree Specification, "Header"). It contains
  * the devicetree's size. */

@@ -5,8 +5,8 @@
  * SP_EL1 is the top of the interrupt stack whenever a thread runs.
  */
 #include "arm64_offsets.h"
-#include "context/floating_point.h"
-#include "context/register_values.h"
+#include <arch/floating_point.h>
+#include <arch/register_values.h>
 
     .arch armv8-a+fp+simd
 

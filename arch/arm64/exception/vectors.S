@@ -5,8 +5,8 @@
  * reported on the emergency stack, because no other stack can be trusted then.
  */
 #include "arm64_offsets.h"
-#include "context/floating_point.h"
-#include "context/register_values.h"
+#include <arch/floating_point.h>
+#include <arch/register_values.h>
 
 /* ESR_EL1.EC: use of floating-point or SIMD registers while CPACR_EL1.FPEN traps it. */
 #define EC_SHIFT          26

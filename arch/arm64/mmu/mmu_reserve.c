@@ -3,7 +3,7 @@
  * The translation and its first table pages, which lie inside the image and so are mapped by pages.
  * This file runs with the MMU off, unlike kernel/machine/arm64/mmu/mmu.c.
  */
-#include "mmu/mmu.h"
+#include <arch/mmu_translation.h>
 
 /* The reserve suffices for an image and a devicetree that each cross a 2 MiB boundary, in different
  * GiB. */

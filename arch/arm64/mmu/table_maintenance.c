@@ -3,7 +3,7 @@
  * Writes of entries, with the barriers and TLB maintenance that the architecture requires. The
  * Inner Shareable forms are right for several cores, too.
  */
-#include "mmu/table_maintenance.h"
+#include "table_maintenance.h"
 
 #include <arch/cpu_inline.h>
 

@@ -7,9 +7,9 @@
  * This file also runs with the MMU off, when all memory is Device: it is compiled with
  * -mstrict-align, and calls neither memset() nor memcpy().
  */
-#include "mmu/translation_table.h"
+#include <arch/translation_table.h>
 
-#include "mmu/table_maintenance.h"
+#include "table_maintenance.h"
 
 #define LEVEL_ROOT 0u
 #define LEVEL_PAGE 3u

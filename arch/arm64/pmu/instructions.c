@@ -3,7 +3,7 @@
  * Counts instructions with the first event counter of the performance monitors (Arm ARM, chapter
  * "The Performance Monitors Extension").
  */
-#include "arch/instructions.h"
+#include <arch/instructions.h>
 
 #define EVENT_INST_RETIRED 0x08u
 

@@ -16,13 +16,13 @@
  * Interrupts are masked from `begin` to `end`: what is measured has no part of our kernel.
  */
 #include "decision.h"
-#include "gic/cpu_interface.h"
 #include "kernel/application.h"
 #include "kernel/devicetree.h"
 #include "kernel/print.h"
 #include "kernel/thread.h"
 #include "kernel/time.h"
 #include <arch/cpu.h>
+#include <arch/gic_cpu_interface.h>
 #include <arch/hypercalls.h>
 #include <arch/machine.h>
 #include <stdbool.h>

@@ -3,7 +3,7 @@
 #ifndef HOST_FIBER_H
 #define HOST_FIBER_H
 
-#include "arch/cpu_inline.h"
+#include <arch/cpu_inline.h>
 
 /* Saves the running context in `from` and continues `to`. Returns when `from` is continued. */
 void fiber_switch(struct arch_context *from, struct arch_context *to);

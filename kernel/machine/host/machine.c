@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The machine in a host process: context switches, interrupts, the clock, and the exit. */
-#include "arch/cpu.h"
-#include "arch/host_machine.h"
 #include "fiber.h"
 #include "interrupt/controller.h"
 #include "kernel/panic.h"
@@ -10,6 +8,8 @@
 #include "sched/core.h"
 #include "sched/interrupt_hooks.h"
 #include "time/clock.h"
+#include <arch/cpu.h>
+#include <arch/host_machine.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "kernel/interrupt.h"
 #include "kernel/memory.h"
-#include "mmu/mmu.h"
 #include "rogue.h"
 #include <arch/device_access.h>
 #include <arch/mmu.h>
+#include <arch/mmu_translation.h>
 
 static size_t pages_of(size_t words)
 {

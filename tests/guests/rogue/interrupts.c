@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Attacks on interrupts of others, and with priorities above the hypervisor's interrupts. */
-#include "gic/gic_registers.h"
 #include "rogue.h"
 #include <arch/device_access.h>
+#include <devices/gic_registers.h>
 
 #define REDISTRIBUTOR_BYTES ((size_t)2 * GIC_FRAME_BYTES)
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "gic/gic_registers.h"
 #include "gic_private.h"
+#include <devices/gic_registers.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "gic/gic_registers.h"
 #include "gic_private.h"
+#include <devices/gic_registers.h>
 #include <string.h>
 
 #define COMMAND_MAPD    0x08u

@@ -15,12 +15,12 @@
 
 #include <cmocka.h>
 
-#include "arch/host_machine.h"
 #include "kernel/interrupt.h"
 #include "kernel/memory.h"
 #include "kernel/result.h"
 #include "kernel/thread.h"
 #include "kernel/time.h"
+#include <arch/host_machine.h>
 #include <stdbool.h>
 
 #define INIT_PRIORITY 32u

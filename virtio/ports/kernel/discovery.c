@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* See discovery.h. */
 #include "discovery.h"
-#include "arch/mmu.h"
 #include "kernel/devicetree.h"
 #include "kernel/print.h"
+#include <arch/mmu.h>
 
 static void mask(struct virtio_network_device *device, unsigned index)
 {

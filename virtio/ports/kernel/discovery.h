@@ -6,11 +6,11 @@
 #ifndef VIRTIO_PORT_DISCOVERY_H
 #define VIRTIO_PORT_DISCOVERY_H
 
-#include "../network_device.h"
 #include "kernel/interrupt.h"
 #include "kernel/pci.h"
 #include "virtio/mmio.h"
 #include "virtio/net.h"
+#include "virtio/network_device.h"
 #include "virtio/pci.h"
 
 struct virtio_network_device {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* See entropy.h. */
 #include "entropy.h"
-#include "arch/mmu.h"
 #include "kernel/devicetree.h"
 #include "kernel/pci.h"
 #include "kernel/print.h"
 #include "virtio/entropy.h"
 #include "virtio/mmio.h"
 #include "virtio/pci.h"
+#include <arch/mmu.h>
 
 #define PATIENCE UINT64_C(100000000) /* nanoseconds */
 

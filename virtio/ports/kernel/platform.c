@@ -4,8 +4,6 @@
  * the device's address of memory is the pointer. Rings come from the heap, which wastes little on
  * small ones.
  */
-#include "arch/device_access.h"
-#include "arch/instructions.h"
 #include "kernel/interrupt.h"
 #include "kernel/memory.h"
 #include "kernel/pci.h"
@@ -13,6 +11,8 @@
 #include "kernel/thread.h"
 #include "kernel/time.h"
 #include "platform_memory.h"
+#include <arch/device_access.h>
+#include <arch/instructions.h>
 #include <stdarg.h>
 #include <string.h>
 

@@ -6,11 +6,11 @@
 #ifndef VIRTIO_PORT_DISCOVERY_H
 #define VIRTIO_PORT_DISCOVERY_H
 
-#include "../network_device.h"
 #include "board.h"
 #include "ecam.h"
 #include "virtio/mmio.h"
 #include "virtio/net.h"
+#include "virtio/network_device.h"
 #include "virtio/pci.h"
 #include <rtems.h>
 #include <rtems/irq-extension.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* See ecam.h. This file also contains virtio_platform_pci_map(). */
 #include "ecam.h"
-#include "../network_device.h"
 #include "devices/include/devices/pci_registers.h"
 #include "machine.h"
+#include "virtio/network_device.h"
 
 #define SECONDARY_BUS (PCI_BRIDGE_BUSES + 1u)
 #define BUS_FUNCTIONS 256u /* 32 devices of 8 functions */

@@ -2,15 +2,15 @@
 /*
  * Creates contexts and their stacks; context.S switches between contexts.
  */
-#include "context/context.h"
+#include <arch/context.h>
 
-#include "context/floating_point_registers.h"
-#include "context/register_values.h"
 #include "kernel/memory.h"
 #include "kernel/panic.h"
 #include "kernel/thread.h"
 #include <arch/cpu.h>
+#include <arch/floating_point_registers.h>
 #include <arch/mmu.h>
+#include <arch/register_values.h>
 #include <string.h>
 
 /* PSTATE.D: no debug exceptions. */

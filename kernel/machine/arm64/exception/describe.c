@@ -3,10 +3,10 @@
  * Text for an exception: decodes ESR_EL1 (Arm ARM, ESR_EL1 and its ISS encodings).
  */
 #include "exception/describe.h"
-#include "boot/image.h"
 #include "kernel/memory.h"
 #include "kernel/print.h"
 #include "sched/thread_private.h"
+#include <arch/image.h>
 #include <stdbool.h>
 #include <stddef.h>
 

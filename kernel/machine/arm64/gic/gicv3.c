@@ -7,13 +7,13 @@
  * writes only the register bits of interrupts that the kernel attaches, and does not rely on the
  * effect of a write, because a hypervisor may own the rest.
  */
-#include "arch/mmu.h"
-#include "gic/cpu_interface.h"
 #include "gic/gic_private.h"
-#include "gic/gic_registers.h"
 #include "interrupt/controller.h"
 #include "kernel/devicetree.h"
 #include <arch/device_access.h>
+#include <arch/gic_cpu_interface.h>
+#include <arch/mmu.h>
+#include <devices/gic_registers.h>
 
 static struct {
     uintptr_t distributor;

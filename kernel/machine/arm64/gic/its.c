@@ -6,15 +6,15 @@
  *
  * Only the first ITS of the devicetree is used, with flat tables and one collection.
  */
-#include "arch/mmu.h"
 #include "gic/gic_private.h"
-#include "gic/gic_registers.h"
 #include "gic/its_private.h"
 #include "kernel/devicetree.h"
 #include "kernel/memory.h"
 #include "kernel/sync.h"
 #include "kernel/time.h"
 #include <arch/device_access.h>
+#include <arch/mmu.h>
+#include <devices/gic_registers.h>
 #include <string.h>
 
 #define ITS_BYTES     UINT64_C(0x20000) /* control and translation frame */

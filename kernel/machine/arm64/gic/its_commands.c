@@ -6,11 +6,11 @@
 #include "gic/its_private.h"
 
 #include "gic/gic_private.h"
-#include "gic/gic_registers.h"
 #include "kernel/interrupt.h"
 #include "kernel/memory.h"
 #include "kernel/print.h"
 #include <arch/device_access.h>
+#include <devices/gic_registers.h>
 
 /* GITS_CBASER: bits 15:12 of the base must be 0 too. */
 #define QUEUE_ALIGNMENT ((size_t)64 * 1024)

@@ -5,8 +5,8 @@
 #ifndef ITS_PRIVATE_H
 #define ITS_PRIVATE_H
 
-#include "gic/gic_registers.h"
 #include "kernel/result.h"
+#include <devices/gic_registers.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

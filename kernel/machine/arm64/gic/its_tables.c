@@ -4,9 +4,9 @@
  * small as their pages permit.
  */
 #include "gic/gic_private.h"
-#include "gic/gic_registers.h"
 #include "gic/its_private.h"
 #include <arch/device_access.h>
+#include <devices/gic_registers.h>
 
 #define TABLE_PAGES_MAX 256u /* GITS_BASER<n>.Size: 8 bits, minus 1 */
 

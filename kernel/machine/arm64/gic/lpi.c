@@ -4,10 +4,10 @@
  * pending bits, which only the Redistributor accesses.
  */
 #include "gic/gic_private.h"
-#include "gic/gic_registers.h"
 #include "kernel/memory.h"
 #include "kernel/print.h"
 #include <arch/device_access.h>
+#include <devices/gic_registers.h>
 #include <string.h>
 
 /* The smallest number of INTID bits with which LPIs exist (IHI 0069, GICR_PROPBASER.IDbits). The

@@ -3,11 +3,11 @@
  * This core's Redistributor. Of other cores' Redistributors only TYPER is read, because a partition
  * does not own them.
  */
-#include "arch/mmu.h"
 #include "gic/gic_private.h"
-#include "gic/gic_registers.h"
 #include "kernel/devicetree.h"
 #include <arch/device_access.h>
+#include <arch/mmu.h>
+#include <devices/gic_registers.h>
 
 #define REDISTRIBUTOR_BYTES UINT64_C(0x20000) /* RD frame, SGI frame */
 #define REGIONS_MAX         64u

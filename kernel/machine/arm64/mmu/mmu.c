@@ -8,7 +8,7 @@
 
 #include "kernel/interrupt.h"
 #include "kernel/memory.h"
-#include "mmu/mmu.h"
+#include <arch/mmu_translation.h>
 
 /* Pages kept for the next request: two tables for a page inside a 1 GiB block, and one to spare. */
 #define RESERVE_WANTED 3u

@@ -3,11 +3,11 @@
  * The clock: the generic timer's virtual counter and timer (Arm ARM, chapter "The Generic Timer in
  * AArch64 state"). A hypervisor lets its guest access them directly.
  */
-#include "arch/clock.h"
-#include "arch/cpu.h"
 #include "kernel/devicetree.h"
 #include "kernel/interrupt.h"
 #include "time/clock.h"
+#include <arch/clock.h>
+#include <arch/cpu.h>
 
 /* Binding "arm,armv8-timer": secure, non-secure, virtual, hypervisor. */
 #define TIMER_INTERRUPT 2u

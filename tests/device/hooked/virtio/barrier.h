@@ -9,7 +9,7 @@
 #define virtio_shared_store16 virtio_unwatched_store16
 #define virtio_shared_store32 virtio_unwatched_store32
 #define virtio_shared_store64 virtio_unwatched_store64
-#include "../../../../virtio/include/virtio/barrier.h"
+#include_next "virtio/barrier.h"
 #undef virtio_shared_store16
 #undef virtio_shared_store32
 #undef virtio_shared_store64

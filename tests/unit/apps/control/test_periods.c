@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The control loop's periods (apps/control): when turns are due, and which come too late. */
-#include "../../../../apps/control/periods.h"
 #include "kernel/panic.h"
 #include "kernel/thread.h"
 #include "kernel/time.h"
+#include "periods.h"
 #include <setjmp.h>
 #include <stdarg.h>
 

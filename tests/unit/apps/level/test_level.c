@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The level control (apps/level): the simulated tank, and the control law on it. */
-#include "../../../../apps/level/law.h"
-#include "../../../../apps/level/plant.h"
+#include "law.h"
+#include "plant.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Changes one or two fields of a valid description with channels at a time, and checks the result
  * of channel_check(). */
-#include "../description/description_fixture.h"
 #include "channel/check.h"
+#include "description_fixture.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

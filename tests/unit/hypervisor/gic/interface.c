@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "interface.h"
 
-#include "gic/gic_registers.h"
 #include "gic/list_register.h"
 #include "gic/system_registers.h"
 #include "machine.h"
+#include <devices/gic_registers.h>
 #include <string.h>
 
 #define CORE 1u

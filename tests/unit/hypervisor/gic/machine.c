@@ -7,11 +7,11 @@
 #include <cmocka.h>
 
 #include "gic/distributor.h"
-#include "gic/gic_registers.h"
 #include "gic/redistributor.h"
 #include "gic/system_registers.h"
 #include "machine.h"
 #include "scheduler/scheduler.h"
+#include <devices/gic_registers.h>
 #include <string.h>
 
 #define PRIVATE_GUEST (~(1u << 15 | 1u << 25 | 1u << 26 | 1u << 28))

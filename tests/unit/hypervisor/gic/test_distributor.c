@@ -7,8 +7,8 @@
 
 #include <cmocka.h>
 
-#include "gic/gic_registers.h"
 #include "machine.h"
+#include <devices/gic_registers.h>
 
 #define OWN_WORD_1    (1u << 1 | 1u << 8 | 1u << 31) /* 33, 40, 63 */
 #define SECOND_WORD_1 (1u << 2 | 1u << 9)

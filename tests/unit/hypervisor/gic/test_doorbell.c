@@ -9,8 +9,8 @@
 #include <cmocka.h>
 
 #include "gic/doorbell.h"
-#include "gic/gic_registers.h"
 #include "machine.h"
+#include <devices/gic_registers.h>
 #include <string.h>
 
 #define DOORBELL 41u /* the second partition's */

@@ -11,12 +11,12 @@
 #include <cmocka.h>
 
 #include "gic/distributor.h"
-#include "gic/gic_registers.h"
 #include "gic/list_register.h"
 #include "gic/listed.h"
 #include "gic/setup.h"
 #include "gic/system_registers.h"
 #include "machine.h"
+#include <devices/gic_registers.h>
 #include <string.h>
 
 /* SGIs, PPIs and SPIs of the first partition. The SGIs and SPI 40 are edge-triggered. */

@@ -7,10 +7,10 @@
 
 #include <cmocka.h>
 
-#include "gic/gic_registers.h"
 #include "gic/setup.h"
 #include "gic/sgi.h"
 #include "machine.h"
+#include <devices/gic_registers.h>
 #include <string.h>
 
 #define GUEST     (~(1u << 15 | 1u << 25 | 1u << 26 | 1u << 28))

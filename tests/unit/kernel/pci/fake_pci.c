@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "fake_pci.h"
 
-#include "arch/mmu.h"
 #include "kernel/devicetree.h"
 #include "kernel/memory.h"
 #include "kernel/print.h"
 #include "pci/pci_private.h"
 #include <arch/device_access.h>
+#include <arch/mmu.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -4,8 +4,8 @@
  * they map, as in the kernel, so that the test notices a block that is split around its own table.
  */
 #include "kernel_fixture.h"
-#include "mmu/table_maintenance.h"
-#include "mmu/translation_table.h"
+#include "table_maintenance.h"
+#include <arch/translation_table.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>

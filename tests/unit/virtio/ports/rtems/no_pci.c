@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A board without PCI functions, in place of virtio/ports/rtems/ecam.c. */
-#include "../../../../../virtio/ports/rtems/ecam.h"
+#include "ecam.h"
 
 bool ecam_find_network(const struct virtio_rtems_pci *pci, unsigned index,
                        struct virtio_pci_function *function)

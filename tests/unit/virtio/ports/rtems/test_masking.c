@@ -4,10 +4,10 @@
  * bottom half on the same processor and on another one, and one other device on the line. RTEMS's
  * interrupt manager is the model's.
  */
-#include "../../../../../virtio/ports/rtems/discovery.h"
-#include "../../../../../virtio/ports/rtems/machine.h"
+#include "discovery.h"
 #include "fake.h"
 #include "hardware_models/rtems/interrupt_line.h"
+#include "machine.h"
 #include "virtio/net.h"
 #include <stdlib.h>
 

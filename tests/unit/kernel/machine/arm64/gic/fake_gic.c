@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "fake_gic.h"
 
-#include "arch/mmu.h"
-#include "gic/cpu_interface.h"
-#include "gic/gic_registers.h"
 #include "kernel/interrupt.h"
 #include "kernel/memory.h"
 #include "kernel/print.h"
 #include "kernel/sync.h"
 #include <arch/device_access.h>
+#include <arch/gic_cpu_interface.h>
+#include <arch/mmu.h>
+#include <devices/gic_registers.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -2,9 +2,9 @@
 /* Tests private and shared interrupts of the interrupt controller against a model of the
  * hardware. */
 #include "fake_gic.h"
-#include "gic/gic_registers.h"
 #include "gic_fixture.h"
 #include "interrupt/controller.h"
+#include <devices/gic_registers.h>
 
 static void test_start_keeps_shared_settings(void **state)
 {

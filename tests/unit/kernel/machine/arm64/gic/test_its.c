@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Tests message-signalled interrupts through the ITS against a model of the hardware. */
 #include "fake_gic.h"
-#include "gic/gic_registers.h"
 #include "gic_fixture.h"
 #include "interrupt/controller.h"
 #include "kernel/devicetree.h"
 #include <arch/device_access.h>
+#include <devices/gic_registers.h>
 
 #define INT   0x03u
 #define CLEAR 0x04u

@@ -3,7 +3,7 @@
 #ifndef TESTS_LWIP_DISCOVERY_H
 #define TESTS_LWIP_DISCOVERY_H
 
-#include "network_device.h"
+#include "virtio/network_device.h"
 #include "virtio/transport.h"
 
 struct virtio_network_device {

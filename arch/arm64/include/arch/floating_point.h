@@ -3,8 +3,8 @@
  * Assembly macros that copy the floating-point registers to and from a struct
  * floating_point_registers. CPACR_EL1.FPEN must permit access to them.
  */
-#ifndef FLOATING_POINT_H
-#define FLOATING_POINT_H
+#ifndef ARCH_FLOATING_POINT_H
+#define ARCH_FLOATING_POINT_H
 
 /* clang-format off */
 

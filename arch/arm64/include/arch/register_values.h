@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Values of system registers, for C and assembly. */
-#ifndef CONTEXT_REGISTER_VALUES_H
-#define CONTEXT_REGISTER_VALUES_H
+#ifndef ARCH_REGISTER_VALUES_H
+#define ARCH_REGISTER_VALUES_H
 
 /* SPSR_EL1.M[3:0] of EL1 with SP_EL0: how threads run (Arm ARM, SPSR_EL1). */
 #define PROCESSOR_STATE_THREAD 0x4

@@ -7,8 +7,8 @@
  * Invariant: every table lies in memory that is mapped by pages, never by a block. So
  * break-before-make of a block never hides a table that this code writes to.
  */
-#ifndef TRANSLATION_TABLE_H
-#define TRANSLATION_TABLE_H
+#ifndef ARCH_TRANSLATION_TABLE_H
+#define ARCH_TRANSLATION_TABLE_H
 
 #include <arch/result.h>
 #include <stdbool.h>

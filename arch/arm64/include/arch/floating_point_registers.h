@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The floating-point registers of a thread that has used them and does not run. */
-#ifndef CONTEXT_FLOATING_POINT_REGISTERS_H
-#define CONTEXT_FLOATING_POINT_REGISTERS_H
+#ifndef ARCH_FLOATING_POINT_REGISTERS_H
+#define ARCH_FLOATING_POINT_REGISTERS_H
 
 #include <stdint.h>
 
-/* The macros of context/floating_point.h store and load the members in this order. */
+/* The macros of <arch/floating_point.h> store and load the members in this order. */
 struct floating_point_registers {
     uint64_t q[32][2];
     uint32_t status;  /* FPSR */

@@ -3,8 +3,8 @@
  * A network device, as a port to a network stack sees it. Each system implements these functions
  * and defines the structure in its discovery.h. Thread context.
  */
-#ifndef VIRTIO_PORT_NETWORK_DEVICE_H
-#define VIRTIO_PORT_NETWORK_DEVICE_H
+#ifndef VIRTIO_NETWORK_DEVICE_H
+#define VIRTIO_NETWORK_DEVICE_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -3,10 +3,10 @@
  * The kernel's only translation: boot/mmu_boot.c builds it, and kernel/machine/arm64/mmu/mmu.c
  * changes it later.
  */
-#ifndef MMU_H
-#define MMU_H
+#ifndef ARCH_MMU_TRANSLATION_H
+#define ARCH_MMU_TRANSLATION_H
 
-#include "mmu/translation_table.h"
+#include <arch/translation_table.h>
 
 /* Returns an empty translation with a full reserve. Called with the MMU off. */
 struct translation *mmu_translation_init(void);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Replaces arch/arm64/gic/cpu_interface.h with system registers in fake_gic.c. */
-#ifndef GIC_CPU_INTERFACE_H
-#define GIC_CPU_INTERFACE_H
+/* Replaces arch/arm64/include/arch/gic_cpu_interface.h with system registers in fake_gic.c. */
+#ifndef ARCH_GIC_CPU_INTERFACE_H
+#define ARCH_GIC_CPU_INTERFACE_H
 
 #include <stdbool.h>
 #include <stdint.h>

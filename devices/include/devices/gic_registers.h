@@ -4,8 +4,8 @@
  * Specification, IHI 0069, chapter 12; cited as "IHI 0069" with the register's name, which every
  * issue keeps).
  */
-#ifndef GIC_REGISTERS_H
-#define GIC_REGISTERS_H
+#ifndef DEVICES_GIC_REGISTERS_H
+#define DEVICES_GIC_REGISTERS_H
 
 #include <stdint.h>
 

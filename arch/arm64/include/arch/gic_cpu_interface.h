@@ -3,8 +3,8 @@
  * The GIC's CPU interface: system registers of this core (IHI 0069, chapter 12, "AArch64 System
  * register descriptions"). The names here stand for encodings, which every assembler accepts.
  */
-#ifndef GIC_CPU_INTERFACE_H
-#define GIC_CPU_INTERFACE_H
+#ifndef ARCH_GIC_CPU_INTERFACE_H
+#define ARCH_GIC_CPU_INTERFACE_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -3,8 +3,8 @@
  * Boundaries of the image's parts, defined by guest.ld and entry.S. Only the addresses of these
  * symbols have a meaning.
  */
-#ifndef IMAGE_H
-#define IMAGE_H
+#ifndef ARCH_IMAGE_H
+#define ARCH_IMAGE_H
 
 extern char image_start[];         /* code, up to image_text_end */
 extern char image_text_end[];      /* constants, up to image_constants_end */

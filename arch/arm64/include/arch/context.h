@@ -2,8 +2,8 @@
 /*
  * Symbols of context.S for C.
  */
-#ifndef CONTEXT_H
-#define CONTEXT_H
+#ifndef ARCH_CONTEXT_H
+#define ARCH_CONTEXT_H
 
 /* The first instruction of a new thread. It is not a function to call. */
 void context_thread_begin(void);
