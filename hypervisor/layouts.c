@@ -6,9 +6,9 @@
 
 #include "description/limits.h"
 #include "entry/frame.h"
-#include "entry/processor.h"
 #include "hypervisor/description.h"
 #include "hypervisor/partition.h"
+#include "hypervisor/processor.h"
 #include "hypervisor/vcpu.h"
 #include "scheduler/core.h"
 #include "scheduler/scheduler.h"

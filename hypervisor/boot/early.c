@@ -9,7 +9,7 @@
 #include "channel/channel.h"
 #include "console/terminal.h"
 #include "description/check.h"
-#include "entry/processor.h"
+#include "entry/monitor.h"
 #include "gic/redistributor.h"
 #include "hypervisor/registers.h"
 #include "partition/load.h"

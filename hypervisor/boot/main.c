@@ -6,7 +6,7 @@
 #include "channel/channel.h"
 #include "console/input.h"
 #include "console/terminal.h"
-#include "entry/processor.h"
+#include "entry/monitor.h"
 #include "gic/listed.h"
 #include "gic/redistributor.h"
 #include "gic/setup.h"

@@ -2,7 +2,7 @@
 /* Allocation and mapping of memory for both parts of the boot. Each failure ends the boot. */
 #include "boot/boot.h"
 #include "console/terminal.h"
-#include "entry/processor.h"
+#include "entry/monitor.h"
 
 void boot_refuse(const char *text, uint64_t number)
 {

@@ -3,7 +3,7 @@
 #ifndef ENTRY_IDLE_H
 #define ENTRY_IDLE_H
 
-#include "entry/processor.h"
+#include "hypervisor/processor.h"
 
 /* At boot: starts the partition on its boot VCPU; another VCPU waits for its start. */
 _Noreturn void idle_start(struct processor *processor);

@@ -3,15 +3,20 @@
 
 #include "console/input.h"
 #include "console/terminal.h"
-#include "entry/processor.h"
 #include "gic/listed.h"
 #include "gic/setup.h"
 #include "gic/sgi.h"
+#include "hypervisor/processor.h"
 #include "manager/manager.h"
 #include "partition/fault.h"
 #include "partition/life.h"
 #include "partition/recall.h"
 #include "scheduler/scheduler.h"
+
+/* Interrupts of the hypervisor: SGI, terminal, SMMU, timer. */
+#define OWN_INTERRUPTS 4u
+/* Arm ARM, ISR_EL1. */
+#define PENDING_FIQ UINT64_C(0x40)
 
 /* Handles the keys that were typed for the boot VCPU's partition. If keys are left, calls the boot
  * core, so that it handles them in another exit. */
@@ -115,6 +120,14 @@ void interrupt_handle(struct vcpu *vcpu)
     if (number != GIC_NONE) {
         handle_own_interrupt(vcpu, number);
         gic_end(vcpu->partition, number);
+    }
+}
+
+void interrupt_handle_blocked(struct vcpu *vcpu)
+{
+    (void)gic_hide_active();
+    for (unsigned i = 0; i < OWN_INTERRUPTS && (register_read(isr_el1) & PENDING_FIQ) != 0; i++) {
+        interrupt_handle(vcpu);
     }
 }
 

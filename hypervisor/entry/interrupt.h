@@ -9,6 +9,10 @@
  * `vcpu`: the VCPU whose state this processor has. */
 void interrupt_handle(struct vcpu *vcpu);
 
+/* Handles all pending interrupts of the hypervisor on this processor, also if its guest has blocked
+ * them by a feigned active priority, which is cleared (docs/decisions/0013). */
+void interrupt_handle_blocked(struct vcpu *vcpu);
+
 /* Handles the interrupt that listed_take() acknowledged and did not write to a list register: an
  * interrupt of a guest, or of the hypervisor where both are in Group 1. */
 void interrupt_list(struct vcpu *vcpu);

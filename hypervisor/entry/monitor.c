@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The start of a monitor on its own stack and tables, and exceptions of the monitor itself. */
+#include "entry/monitor.h"
 #include "console/terminal.h"
 #include "entry/device_abort.h"
 #include "entry/idle.h"
-#include "entry/processor.h"
 #include "gic/setup.h"
 #include "hypervisor/registers.h"
 #include "memory/tables.h"

@@ -4,7 +4,7 @@
  * interrupt, and broadcast maintenance that is made local. The resident tables map this code,
  * without the services.
  */
-#include "entry/processor.h"
+#include "entry/monitor.h"
 #include "entry/syndrome.h"
 #include "gic/listed.h"
 #include "gic/sgi.h"

@@ -4,7 +4,7 @@
 #include "console/uart.h"
 #include "entry/idle.h"
 #include "entry/interrupt.h"
-#include "entry/processor.h"
+#include "entry/monitor.h"
 #include "entry/syndrome.h"
 #include "entry/watch.h"
 #include "gic/distributor.h"
@@ -176,12 +176,24 @@ static bool takes_abort(const struct vcpu *vcpu, uint64_t syndrome)
            !syndrome_of_table_walk(syndrome);
 }
 
+/* Handles an access that stage 2 does not permit because the core was recalled. Returns false if it
+ * was not. The guest repeats the access, unless a stop is requested. */
+static bool answer_recall(struct vcpu *vcpu)
+{
+    if (!recall_is_in_effect(vcpu)) {
+        return false;
+    }
+    interrupt_handle_blocked(vcpu);
+    recall_end_unless_called(vcpu);
+    return true;
+}
+
 /* Handles an access that is not permitted. Returns false if the partition is to be stopped for it.
  */
 static bool goes_on(struct vcpu *vcpu, struct registers *registers, uint64_t syndrome,
                     uint64_t virtual_address)
 {
-    if (recall_answer(vcpu)) {
+    if (answer_recall(vcpu)) {
         return true;
     }
     if (!takes_abort(vcpu, syndrome)) {

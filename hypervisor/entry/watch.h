@@ -8,7 +8,7 @@
 #ifndef ENTRY_WATCH_H
 #define ENTRY_WATCH_H
 
-#include "entry/processor.h"
+#include "hypervisor/processor.h"
 
 /* Looks, once in a second at most. */
 void watch_look(struct processor *processor);

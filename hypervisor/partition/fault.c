@@ -3,9 +3,9 @@
 
 #include "console/terminal.h"
 #include "console/uart.h"
-#include "entry/processor.h"
 #include "gic/setup.h"
 #include "hypervisor/description.h"
+#include "hypervisor/processor.h"
 #include "partition/life.h"
 #include "partition/recall.h"
 #include "smmu/registers.h"

@@ -1,18 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "partition/recall.h"
 
-#include "entry/interrupt.h"
 #include "gic/listed.h"
 #include "gic/setup.h"
 #include "gic/sgi.h"
 #include "hypervisor/description.h"
 #include "hypervisor/registers.h"
 #include "memory/withdraw.h"
-
-/* Interrupts of the hypervisor: SGI, terminal, SMMU, timer. */
-#define OWN_INTERRUPTS 4u
-/* Arm ARM, ISR_EL1. */
-#define PENDING_FIQ UINT64_C(0x40)
 
 /* Bit i: the boot VCPU of partition i was called, and has not handled the SGI. */
 static uint32_t called __attribute__((section(".bss.monitor_shared")));
@@ -86,32 +80,23 @@ static void restore_stage2(const struct vcpu *vcpu)
     __asm__ volatile("dsb ish\n\tisb" : : : "memory");
 }
 
-/* Restores stage 2 unless the core has been recalled again. A recall that comes while the entries
- * are made valid is found by the second check, which withdraws stage 2 again. */
-static void restore_stage2_unless_called(const struct vcpu *vcpu)
+bool recall_is_in_effect(const struct vcpu *vcpu)
+{
+    uint32_t index = vcpu->partition->constant.index;
+
+    return !listed_has(vcpu->partition) &&
+           withdraw_is_done(root_of(vcpu, index), vcpu->partition->constant.described);
+}
+
+void recall_end_unless_called(const struct vcpu *vcpu)
 {
     if (can_continue(vcpu->partition)) {
         restore_stage2(vcpu);
+        /* Some of the entries that a recall withdrew meanwhile may be valid again. */
         if (!can_continue(vcpu->partition)) {
             recall_own(vcpu);
         }
     }
-}
-
-bool recall_answer(struct vcpu *vcpu)
-{
-    uint32_t index = vcpu->partition->constant.index;
-
-    if (listed_has(vcpu->partition) ||
-        !withdraw_is_done(root_of(vcpu, index), vcpu->partition->constant.described)) {
-        return false;
-    }
-    (void)gic_hide_active();
-    for (unsigned i = 0; i < OWN_INTERRUPTS && (register_read(isr_el1) & PENDING_FIQ) != 0; i++) {
-        interrupt_handle(vcpu);
-    }
-    restore_stage2_unless_called(vcpu);
-    return true;
 }
 
 void recall_end(const struct vcpu *vcpu)

@@ -24,12 +24,15 @@ void recall_own(const struct vcpu *vcpu);
 /* The boot VCPU handles the SGI: what was left before is handled next. */
 void recall_begin_answer(const struct vcpu *vcpu);
 
-/* The guest has made an access that stage 2 does not permit. Returns true if that is because the
- * core was recalled, and the hypervisor's interrupts are handled then; the guest repeats the
- * access, unless a stop is requested. */
-bool recall_answer(struct vcpu *vcpu);
+/* Returns true if the cores of the VCPU's partition are recalled: stage 2 is withdrawn, so the
+ * guest can make no access. On the VCPU's own processor. */
+bool recall_is_in_effect(const struct vcpu *vcpu);
 
-/* Gives stage 2 back before the partition starts. On its boot VCPU. */
+/* Restores stage 2 unless a stop is requested or the boot VCPU is called: then the cores stay
+ * recalled. On the VCPU's own processor, while the recall is in effect. */
+void recall_end_unless_called(const struct vcpu *vcpu);
+
+/* Restores stage 2 before the partition starts. On its boot VCPU. */
 void recall_end(const struct vcpu *vcpu);
 
 #endif

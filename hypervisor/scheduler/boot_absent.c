@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "boot/boot.h"
-#include "entry/processor.h"
+#include "hypervisor/processor.h"
 #include "scheduler/scheduler.h"
 
 void scheduler_boot(struct processor *processor)

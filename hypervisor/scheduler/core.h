@@ -4,7 +4,7 @@
 #ifndef SCHEDULER_CORE_H
 #define SCHEDULER_CORE_H
 
-#include "entry/processor.h"
+#include "hypervisor/processor.h"
 #include "hypervisor/registers.h"
 #include "scheduler/ledger.h"
 #include "scheduler/policy.h"

@@ -2,7 +2,7 @@
 #include "vcpu/power.h"
 
 #include "entry/interrupt.h"
-#include "entry/processor.h"
+#include "entry/monitor.h"
 #include "gic/listed.h"
 #include "gic/setup.h"
 #include "gic/sgi.h"

@@ -21,6 +21,7 @@ from support.rogue_system import ROGUE, Run, StartGuest, Way, id_of, parse_stopp
 from support.silent_device import SilentDevice, ecam
 from support.translation_tables import HypervisorMemory
 
+from bulkhead.layouts.hypervisor import Processor
 from bulkhead.system.model import Unmapped
 from bulkhead.system.reports import State
 
@@ -29,7 +30,6 @@ _SYNCHRONOUS_OF_GUEST, _OWN_INTERRUPT, _ERROR_OF_GUEST = 0x400, 0x500, 0x580
 _SYNCHRONOUS_OF_MONITOR, _ERROR_OF_MONITOR = 0x200, 0x380
 _TRAPPED_REGISTER = 0x18  # ESR_EL2.EC
 _ABORT_OF_MONITOR, _UNKNOWN_REASON = 0x25, 0
-_VCPU_AT = 24  # struct processor (hypervisor/entry/processor.h)
 # MSR DAIFClr, #4, by which the hypervisor takes a pending SError, and an UNDEFINED instruction.
 _TAKE_ERRORS, _UNDEFINED = (0xD50344FF).to_bytes(4, "little"), bytes(4)
 
@@ -47,7 +47,7 @@ def run_to(run: Run, debugger: Debugger, address: int) -> None:
     """Lets the machine run until the rogue's monitor is about to execute the instruction. On a
     shared core the victim's monitor has the same code at the same address."""
     memory = HypervisorMemory(run.guest, run.layout)
-    executing = memory.core(run.rogue_core).address + _VCPU_AT
+    executing = memory.core(run.rogue_core).address + Processor.vcpu.offset
     rogue = memory.vcpu(ROGUE, 0)
     debugger.run_to(
         run.rogue_core,

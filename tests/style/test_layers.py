@@ -39,6 +39,9 @@ ALLOWED = {
     "channel": set(),
 }
 
+# Folders of the hypervisor that others call, and the folders of those, which they do not call.
+CALLERS = {"hypervisor/partition": {"entry"}}
+
 # Functions that the assembly of arch/ calls and that somebody else defines.
 DECLARED_IN_ARCH = {"arch_main", "exception_interrupt", "exception_fatal"}
 
@@ -72,6 +75,19 @@ def test_layer_includes_only_those_below(layer: str) -> None:
             found = layers_of(header, path)
             if found and not found & (ALLOWED[layer] | {layer, "libc"}):
                 wrong.append(f"{path} includes {header}, of {', '.join(sorted(found))}")
+    assert wrong == []
+
+
+@pytest.mark.parametrize("folder", CALLERS)
+def test_folder_includes_nothing_of_its_callers(folder: str) -> None:
+    files = project_files(f"{folder}/*.c", f"{folder}/*.h")
+    assert files
+    wrong = [
+        f"{path} includes {header}"
+        for path in files
+        for header in re.findall(r"^#\s*include \"([^\"]+)", (ROOT / path).read_text(), re.M)
+        if Path(header).parts[0] in CALLERS[folder]
+    ]
     assert wrong == []
 
 

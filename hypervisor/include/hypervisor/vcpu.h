@@ -60,7 +60,7 @@ struct vcpu {
     uint64_t stage2;             /* root of the partition's stage 2 */
     uint32_t number;             /* in its partition */
     uint32_t processor;          /* on which it executes: index in the description */
-    uint64_t services, resident; /* roots of its monitor's tables (entry/processor.h) */
+    uint64_t services, resident; /* roots of its monitor's tables (hypervisor/processor.h) */
     uint64_t stack;              /* of its monitor: top */
     struct vcpu *next;           /* on the same processor; NULL: the last one */
     struct shared_vcpu *shared;  /* scheduler/; NULL: it has its processor alone */
