@@ -16,23 +16,23 @@
 #include "vcpu/same_core.h"
 
 /*
- * The boot VCPU moves a partition through enum transition_phase. The partition starts at boot and
- * for REQUEST_RESET; it stops for REQUEST_STOP. A stop may be requested in any phase.
+ * The boot VCPU moves a partition through the phases of enum transition_phase, at boot and when all
+ * VCPUs have stopped for a request. It takes steps of a phase until one has another outcome than
+ * STEP_PENDING. That outcome is written at the arrow to the next phase. A stop, which may be
+ * requested in any phase, cancels the start.
  *
  *   boot, or all VCPUs have stopped
  *        |
  *        v
- *      BLOCK <-------------------------------- stop requested --------+
- *        | the SMMU blocks DMA, or fails                              |
- *        v                                                            |
- *      RESET -- the functions are reset -----> LOAD -- loaded ----> PERMIT
- *        |                                      |                   |    |
- *        | stop requested, or the SMMU          | stop              |    | the SMMU
- *        | or a function failed                 | requested         |    | permits DMA
- *        |                                      |          the SMMU |    v
- *        |                                      |            failed |   NONE, REQUEST_NONE:
- *        v                                      v                   v   the boot VCPU executes
- *      NONE, REQUEST_STOPPED <------------------+-------------------+
+ *      BLOCK <-------------------------- cancelled -----+
+ *        | done, failed                                 |
+ *        v                                              |
+ *      RESET -- done ----> LOAD -- done ----------> PERMIT -- done ----+
+ *        | failed,          |                           |              |
+ *        | cancelled        | cancelled                 | failed       |
+ *        v                  v                           v              v
+ *      NONE, REQUEST_STOPPED <--------------------------+        NONE, REQUEST_NONE:
+ *                                                                the boot VCPU executes
  */
 
 static struct vcpu_power *power_of(const struct vcpu *vcpu)
@@ -125,7 +125,8 @@ static uint64_t time_after(uint64_t microseconds)
     return register_read(cntpct_el0) + register_read(cntfrq_el0) * microseconds / 1000000;
 }
 
-static void wait_for_smmu(struct transition *transition, enum transition_phase phase)
+/* Begins a phase in which the SMMU carries out a change. */
+static void begin_smmu_phase(struct transition *transition, enum transition_phase phase)
 {
     transition->phase = phase;
     transition->limit = time_after(SMMU_PATIENCE_US);
@@ -140,122 +141,28 @@ static enum life_step begin(struct partition *partition)
 
     uart_reset(partition);
     *transition = (struct transition){.phase = TRANSITION_NONE};
-    wait_for_smmu(transition, TRANSITION_BLOCK);
+    begin_smmu_phase(transition, TRANSITION_BLOCK);
     return LIFE_POLL;
 }
 
-static enum life_step end_stopped(struct partition *partition)
+/* Ends the transition: the partition stays stopped. `outcome`: of the last phase. */
+static enum life_step end_stopped(struct partition *partition, enum step_outcome outcome)
 {
+    if (outcome == STEP_FAILED) {
+        terminal_print_event(partition, "can't start: a PCI function or the SMMU does not answer");
+    }
     partition->boot_vcpu.transition.phase = TRANSITION_NONE;
     __atomic_store_n(&partition->atomic.request, REQUEST_STOPPED, __ATOMIC_RELEASE);
     return LIFE_SLEEP;
 }
 
-static enum life_step fail_start(struct partition *partition)
-{
-    terminal_print_event(partition, "can't start: a PCI function or the SMMU does not answer");
-    return end_stopped(partition);
-}
-
-/* Returns true if the partition is to start: at boot, and for a restart. What was requested last
- * counts, also while the partition starts or stops. */
-static bool is_to_start(const struct vcpu *vcpu)
-{
-    return vcpu->watch.request != REQUEST_STOP;
-}
-
-/* The devices are reset, as far as they answered. The partition's memory is not written to if a
- * device may still reach it. */
-static enum life_step end_reset(const struct vcpu *vcpu)
+/* Ends the transition: the partition starts on its boot VCPU. */
+static enum life_step end_started(struct vcpu *vcpu)
 {
     struct partition *partition = vcpu->partition;
-    struct transition *transition = &partition->boot_vcpu.transition;
-
-    gic_reset_partition(partition);
-    channel_end(partition);
-    if (!is_to_start(vcpu)) {
-        return end_stopped(partition);
-    }
-    if (fault_of_device(0) || !transition->is_quiet || transition->reset.has_failed) {
-        return fail_start(partition);
-    }
-    fault_discard_dma(vcpu);
-    transition->phase = TRANSITION_LOAD;
-    return LIFE_POLL;
-}
-
-static enum life_step continue_reset(const struct vcpu *vcpu)
-{
-    struct partition *partition = vcpu->partition;
-    struct transition *transition = &partition->boot_vcpu.transition;
-    uint32_t microseconds;
-    bool done = pci_reset_continue(partition, &transition->reset, &microseconds);
-
-    if (fault_of_device(0)) {
-        transition->is_quiet = false;
-    }
-    if (done) {
-        return end_reset(vcpu);
-    }
-    transition->due = time_after(microseconds);
-    return LIFE_POLL;
-}
-
-/* Returns the SMMU's answer to a change of DMA, or SMMU_FAILED after the time limit or a fault of
- * the device. A failed change is ended. */
-static enum smmu_answer limit_smmu_answer(struct partition *partition, enum smmu_answer answer)
-{
-    struct transition *transition = &partition->boot_vcpu.transition;
-
-    if (fault_of_device(0) ||
-        (answer == SMMU_PENDING && register_read(cntpct_el0) >= transition->limit)) {
-        answer = SMMU_FAILED;
-    }
-    if (answer == SMMU_FAILED) {
-        smmu_end_change(partition, &transition->change);
-    }
-    return answer;
-}
-
-static enum life_step continue_block(struct partition *partition)
-{
-    struct transition *transition = &partition->boot_vcpu.transition;
-    enum smmu_answer answer =
-        limit_smmu_answer(partition, smmu_block_dma(partition, &transition->change));
-
-    if (answer != SMMU_PENDING) {
-        transition->is_quiet = answer == SMMU_DONE;
-        transition->phase = TRANSITION_RESET;
-    }
-    return LIFE_POLL;
-}
-
-static enum life_step continue_load(struct partition *partition)
-{
-    if (load_continue(partition, &partition->boot_vcpu.transition.load)) {
-        wait_for_smmu(&partition->boot_vcpu.transition, TRANSITION_PERMIT);
-    }
-    return LIFE_POLL;
-}
-
-static enum life_step continue_permit(struct vcpu *vcpu)
-{
-    struct partition *partition = vcpu->partition;
-    struct transition *transition = &partition->boot_vcpu.transition;
     struct vcpu_power *power = power_of(vcpu);
-    enum smmu_answer answer =
-        limit_smmu_answer(partition, smmu_permit_dma(partition, &transition->change));
 
-    if (answer == SMMU_PENDING) {
-        return LIFE_POLL;
-    }
-    if (answer == SMMU_FAILED) {
-        return fail_start(partition);
-    }
-    if (!is_to_start(vcpu)) { /* stopped meanwhile: DMA is blocked again */
-        return begin(partition);
-    }
-    transition->phase = TRANSITION_NONE;
+    partition->boot_vcpu.transition.phase = TRANSITION_NONE;
     recall_end(vcpu);
     partition->boot_vcpu.starts++;
     uart_release_input(partition);
@@ -265,24 +172,121 @@ static enum life_step continue_permit(struct vcpu *vcpu)
     return LIFE_EXECUTE;
 }
 
+/* Returns true if the partition is to start: at boot, and for a restart. What was requested last
+ * counts, also while the partition starts or stops. */
+static bool is_to_start(const struct vcpu *vcpu)
+{
+    return vcpu->watch.request != REQUEST_STOP;
+}
+
+/* Returns the outcome of a step of the SMMU. A step that the SMMU has not done fails at the time
+ * limit, and any step for a fault of the device. A failed change is ended. */
+static enum step_outcome limit_smmu_step(struct partition *partition, enum step_outcome outcome)
+{
+    struct transition *transition = &partition->boot_vcpu.transition;
+
+    if (fault_of_device(0) ||
+        (outcome == STEP_PENDING && register_read(cntpct_el0) >= transition->limit)) {
+        outcome = STEP_FAILED;
+    }
+    if (outcome == STEP_FAILED) {
+        smmu_end_change(partition, &transition->change);
+    }
+    return outcome;
+}
+
+static enum step_outcome block_dma(struct partition *partition)
+{
+    return limit_smmu_step(partition,
+                           smmu_block_dma(partition, &partition->boot_vcpu.transition.change));
+}
+
+/* Resets the functions, as far as they answer, and then the partition's interrupts and channels.
+ * Fails if a device may still reach the partition's memory, which is not written to then. */
+static enum step_outcome reset_devices(const struct vcpu *vcpu)
+{
+    struct partition *partition = vcpu->partition;
+    struct transition *transition = &partition->boot_vcpu.transition;
+    uint32_t microseconds;
+    enum step_outcome outcome = pci_reset_continue(partition, &transition->reset, &microseconds);
+
+    if (outcome == STEP_PENDING) {
+        transition->due = time_after(microseconds);
+    } else {
+        gic_reset_partition(partition);
+        channel_end(partition);
+    }
+    if (fault_of_device(0) || outcome == STEP_FAILED) {
+        transition->isolation = STEP_FAILED;
+    }
+    if (outcome == STEP_PENDING) {
+        return STEP_PENDING;
+    }
+    return is_to_start(vcpu) ? (enum step_outcome)transition->isolation : STEP_CANCELLED;
+}
+
+static enum step_outcome load(const struct vcpu *vcpu)
+{
+    struct partition *partition = vcpu->partition;
+
+    return is_to_start(vcpu) ? load_continue(partition, &partition->boot_vcpu.transition.load)
+                             : STEP_CANCELLED;
+}
+
+/* Returns STEP_CANCELLED if the SMMU permits DMA, but the partition is not to start any more. */
+static enum step_outcome permit_dma(const struct vcpu *vcpu)
+{
+    struct partition *partition = vcpu->partition;
+    enum step_outcome outcome = limit_smmu_step(
+        partition, smmu_permit_dma(partition, &partition->boot_vcpu.transition.change));
+
+    return outcome == STEP_DONE && !is_to_start(vcpu) ? STEP_CANCELLED : outcome;
+}
+
 /* Takes the next step of the partition's start or stop. */
 static enum life_step continue_transition(struct vcpu *vcpu)
 {
-    struct transition *transition = &vcpu->partition->boot_vcpu.transition;
+    struct partition *partition = vcpu->partition;
+    struct transition *transition = &partition->boot_vcpu.transition;
+    enum step_outcome outcome;
 
     if (register_read(cntpct_el0) < transition->due) {
         return LIFE_POLL;
     }
-    switch (transition->phase) {
+    switch ((enum transition_phase)transition->phase) {
     case TRANSITION_BLOCK:
-        return continue_block(vcpu->partition);
+        outcome = block_dma(partition);
+        if (outcome != STEP_PENDING) {
+            transition->isolation = outcome;
+            transition->phase = TRANSITION_RESET;
+        }
+        return LIFE_POLL;
     case TRANSITION_RESET:
-        return continue_reset(vcpu);
-    case TRANSITION_PERMIT:
-        return continue_permit(vcpu);
-    default: /* TRANSITION_LOAD */
-        return is_to_start(vcpu) ? continue_load(vcpu->partition) : end_stopped(vcpu->partition);
+        outcome = reset_devices(vcpu);
+        if (outcome == STEP_DONE) {
+            fault_discard_dma(vcpu);
+            transition->phase = TRANSITION_LOAD;
+            return LIFE_POLL;
+        }
+        break;
+    case TRANSITION_LOAD:
+        outcome = load(vcpu);
+        if (outcome == STEP_DONE) {
+            begin_smmu_phase(transition, TRANSITION_PERMIT);
+            return LIFE_POLL;
+        }
+        break;
+    default: /* TRANSITION_PERMIT */
+        outcome = permit_dma(vcpu);
+        if (outcome == STEP_DONE) {
+            return end_started(vcpu);
+        }
+        if (outcome == STEP_CANCELLED) {
+            return begin(partition);
+        }
+        break;
     }
+    return outcome == STEP_PENDING ? LIFE_POLL : end_stopped(partition, outcome);
 }
 
 /* Completes the request, on the boot VCPU, when all VCPUs have stopped. The last one that stops

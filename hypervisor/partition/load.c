@@ -95,7 +95,7 @@ static void clean(const struct partition *partition, const struct description_me
     load_clean(memory->physical + part.offset, memory->physical + part.offset + part.bytes);
 }
 
-bool load_continue(struct partition *partition, struct load_progress *progress)
+enum step_outcome load_continue(struct partition *partition, struct load_progress *progress)
 {
     const struct description_partition *described = partition->constant.described;
     uint32_t count =
@@ -112,8 +112,8 @@ bool load_continue(struct partition *partition, struct load_progress *progress)
         clean(partition, &described->memories[progress->index], progress);
     }
     if (progress->phase != PHASE_DONE) {
-        return false;
+        return STEP_PENDING;
     }
     __asm__ volatile("ic ialluis\n\tdsb ish\n\tisb" : : : "memory");
-    return true;
+    return STEP_DONE;
 }

@@ -29,13 +29,13 @@ enum transition_phase {
     TRANSITION_PERMIT /* the SMMU permits DMA */
 };
 
-/* The progress of a start or a stop. Only the boot VCPU's monitor writes it; the manager's monitors
- * read `phase`. */
+/* The progress of a start or a stop. Only the boot VCPU's monitor writes it. The manager's monitors
+ * read `phase`, by atomic operations. */
 struct transition {
-    uint32_t phase;
-    bool is_quiet;  /* so far the SMMU and all devices have answered */
-    uint64_t due;   /* CNTPCT_EL0 before which no step is to be taken */
-    uint64_t limit; /* CNTPCT_EL0 after which the SMMU is not waited for */
+    uint32_t phase;     /* enum transition_phase */
+    uint32_t isolation; /* enum step_outcome of TRANSITION_BLOCK and TRANSITION_RESET so far */
+    uint64_t due;       /* CNTPCT_EL0 from which on the next step may be taken */
+    uint64_t limit;     /* CNTPCT_EL0 at which the wait for the SMMU fails */
     struct smmu_change change;
     struct reset_progress reset;
     struct load_progress load;
@@ -44,8 +44,8 @@ struct transition {
 /* The request that a VCPU watches while it does not execute. Only the VCPU's monitor uses it. */
 struct request_watch {
     uint32_t request;   /* enum partition_request, as last read */
-    bool is_timed;      /* a request came, and its time limit is not over */
-    uint64_t requested; /* CNTPCT_EL0 when it came */
+    bool is_timed;      /* the time limit of the request has begun, and is not over */
+    uint64_t requested; /* CNTPCT_EL0 at which the VCPU read the request first */
 };
 
 #endif

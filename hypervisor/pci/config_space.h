@@ -13,6 +13,7 @@
 
 #include "hypervisor/access.h"
 #include "hypervisor/partition.h"
+#include "hypervisor/step.h"
 
 #define PCI_NO_FUNCTION 0xffffffffu
 
@@ -41,15 +42,15 @@ void pci_disable_mastering(const struct description *system);
 enum access_result pci_access(struct partition *partition, struct access *access);
 
 /*
- * Carries out the next step of resetting those functions that the guest has written to since boot
- * or since the last reset. A reset disables decoding and bus mastering, and the guest's view is as
- * after boot. Returns true when all functions are done. Then `progress->has_failed` is set if a
- * function did not complete its reset, unless the partition restarts without resets. Otherwise
- * returns false and sets *microseconds to the time that has to pass before the next step.
- * Function-level resets take 100 ms together, a reset by power state 20 ms, and a virtio device up
- * to a second. `progress`: all zero before the first step. None of the partition's VCPUs executes.
+ * Takes the next step of resetting the functions that the guest has written to since boot or the
+ * last reset: decoding and bus mastering are disabled, and the guest's view is as after boot.
+ * Returns STEP_PENDING, and sets `*microseconds` to the time that has to pass before the next step;
+ * then STEP_DONE, or STEP_FAILED if a function did not complete its reset, unless the partition
+ * restarts without resets. Function-level resets take 100 ms together, a reset by power state
+ * 20 ms, and a virtio device up to a second. `progress`: all zero before the first step. None of
+ * the partition's VCPUs executes.
  */
-bool pci_reset_continue(struct partition *partition, struct reset_progress *progress,
-                        uint32_t *microseconds);
+enum step_outcome pci_reset_continue(struct partition *partition, struct reset_progress *progress,
+                                     uint32_t *microseconds);
 
 #endif

@@ -190,23 +190,23 @@ static uint32_t run_reset_step(const struct function *function, struct reset_pro
     return 0;
 }
 
-bool pci_reset_continue(struct partition *partition, struct reset_progress *progress,
-                        uint32_t *microseconds)
+enum step_outcome pci_reset_continue(struct partition *partition, struct reset_progress *progress,
+                                     uint32_t *microseconds)
 {
     *microseconds = 0;
     if (progress->function < partition->constant.described->function_count) {
         struct function function = pci_function(partition, progress->function);
 
         *microseconds = run_reset_step(&function, progress);
-        return false;
+        return STEP_PENDING;
     }
     if (progress->has_express && progress->phase != PHASE_EXPRESS) {
         progress->phase = PHASE_EXPRESS;
         *microseconds = EXPRESS_MICROSECONDS;
-        return false;
+        return STEP_PENDING;
     }
     if (partition->constant.described->restart == DESCRIPTION_RESTART_WITHOUT_RESET) {
-        progress->has_failed = false;
+        return STEP_DONE;
     }
-    return true;
+    return progress->has_failed ? STEP_FAILED : STEP_DONE;
 }

@@ -10,6 +10,7 @@
 #define SMMU_SMMU_H
 
 #include "hypervisor/partition.h"
+#include "hypervisor/step.h"
 #include "memory/tables.h"
 #include <stdbool.h>
 #include <stdint.h>
@@ -64,26 +65,19 @@ static inline uint32_t smmu_streams(const struct description *system,
                : 0;
 }
 
-/* Results of a change of DMA. */
-enum smmu_answer {
-    /* Call again: the SMMU has not completed this change, or another partition uses the queue. */
-    SMMU_PENDING,
-    SMMU_DONE,
-    SMMU_FAILED /* the SMMU has stopped at an error, so DMA may still reach memory */
-};
-
 /*
- * Aborts all DMA of the partition's functions. When the function returns SMMU_DONE, DMA that was
- * translated before has completed, too (IHI 0070, 3.21). `change` is zero for the first call, and
- * kept until the change is done. A caller that does not call again after SMMU_PENDING or
- * SMMU_FAILED calls smmu_end_change(). Returns SMMU_DONE at once if the partition has no streams.
+ * Aborts all DMA of the partition's functions. Returns STEP_PENDING while the SMMU, or a change of
+ * another partition, is not done, and STEP_FAILED if the SMMU has stopped at an error: DMA may
+ * still reach memory. When the function returns STEP_DONE, DMA that was translated before has
+ * completed, too (IHI 0070, 3.21). `change` is zero for the first call. A caller that does not call
+ * again after STEP_PENDING or STEP_FAILED calls smmu_end_change(). Done at once without an SMMU.
  * Boot core of the partition. The board has one command queue, which one partition uses at a time.
  */
-enum smmu_answer smmu_block_dma(const struct partition *partition, struct smmu_change *change);
+enum step_outcome smmu_block_dma(const struct partition *partition, struct smmu_change *change);
 
-/* Permits DMA of the partition's functions as the system file says: translated by stage 2, or not
- * translated. Calls, results and context are those of smmu_block_dma(). */
-enum smmu_answer smmu_permit_dma(const struct partition *partition, struct smmu_change *change);
+/* Permits DMA of the partition's functions as the system file says: translated by stage 2, or
+ * untranslated. Otherwise like smmu_block_dma(). */
+enum step_outcome smmu_permit_dma(const struct partition *partition, struct smmu_change *change);
 
 /* Ends the partition's use of the command queue. If the SMMU has not consumed its commands, every
  * later change fails until the SMMU has consumed them. */

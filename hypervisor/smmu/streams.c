@@ -51,34 +51,34 @@ static bool acquire_queue(const struct partition *partition)
                                        __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
 }
 
-static enum smmu_answer change_entries(const struct partition *partition,
-                                       struct smmu_change *change, uint64_t config)
+static enum step_outcome change_entries(const struct partition *partition,
+                                        struct smmu_change *change, uint64_t config)
 {
     if (smmu_streams(partition->constant.system, partition->constant.described) == 0) {
-        return SMMU_DONE;
+        return STEP_DONE;
     }
     if (!change->has_begun) {
         if (!acquire_queue(partition)) {
-            return SMMU_PENDING;
+            return STEP_PENDING;
         }
         if (!set_entries(partition, config, &change->end)) {
-            return SMMU_FAILED;
+            return STEP_FAILED;
         }
         change->has_begun = true;
     }
     if (!smmu_has_consumed((uintptr_t)partition->constant.system->board.smmu, change->end)) {
-        return SMMU_PENDING;
+        return STEP_PENDING;
     }
     smmu_end_change(partition, change);
-    return SMMU_DONE;
+    return STEP_DONE;
 }
 
-enum smmu_answer smmu_block_dma(const struct partition *partition, struct smmu_change *change)
+enum step_outcome smmu_block_dma(const struct partition *partition, struct smmu_change *change)
 {
     return change_entries(partition, change, 0);
 }
 
-enum smmu_answer smmu_permit_dma(const struct partition *partition, struct smmu_change *change)
+enum step_outcome smmu_permit_dma(const struct partition *partition, struct smmu_change *change)
 {
     return change_entries(partition, change,
                           smmu_confined(partition->constant.described) != 0 ? STE_STAGE2

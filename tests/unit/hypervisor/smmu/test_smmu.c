@@ -296,19 +296,19 @@ static void boot_partitions(void)
     fake.published = false;
 }
 
-typedef enum smmu_answer dma_change(const struct partition *, struct smmu_change *);
+typedef enum step_outcome dma_change(const struct partition *, struct smmu_change *);
 
 /* Asks until the SMMU is done. */
 static bool is_done(dma_change *change_dma, const struct partition *partition)
 {
     struct smmu_change change = {0};
-    enum smmu_answer answer = SMMU_PENDING;
+    enum step_outcome outcome = STEP_PENDING;
 
-    for (unsigned i = 0; i < 10 && answer == SMMU_PENDING; i++) {
-        answer = change_dma(partition, &change);
+    for (unsigned i = 0; i < 10 && outcome == STEP_PENDING; i++) {
+        outcome = change_dma(partition, &change);
     }
     smmu_end_change(partition, &change);
-    return answer == SMMU_DONE;
+    return outcome == STEP_DONE;
 }
 
 static bool block(const struct partition *partition)
@@ -426,25 +426,25 @@ static void test_changes_of_two_partitions(void **state)
     boot_partitions();
     fake.stuck = true;
     for (unsigned i = 0; i < 3; i++) {
-        assert_int_equal(smmu_permit_dma(&monitors[1], &first), SMMU_PENDING);
-        assert_int_equal(smmu_permit_dma(&monitors[2], &second), SMMU_PENDING);
+        assert_int_equal(smmu_permit_dma(&monitors[1], &first), STEP_PENDING);
+        assert_int_equal(smmu_permit_dma(&monitors[2], &second), STEP_PENDING);
     }
     assert_null(entry_of(0x0a)); /* not changed yet */
     fake.stuck = false;
     run_commands();
     require_commands(confined, 2);
-    assert_int_equal(smmu_permit_dma(&monitors[2], &second), SMMU_PENDING);
-    assert_int_equal(smmu_permit_dma(&monitors[1], &first), SMMU_DONE);
-    assert_int_equal(smmu_permit_dma(&monitors[2], &second), SMMU_DONE);
+    assert_int_equal(smmu_permit_dma(&monitors[2], &second), STEP_PENDING);
+    assert_int_equal(smmu_permit_dma(&monitors[1], &first), STEP_DONE);
+    assert_int_equal(smmu_permit_dma(&monitors[2], &second), STEP_DONE);
     require_commands(trusted, 3);
 
     /* A partition that gives up lets others use the queue, as soon as the SMMU answers again. */
     fake.stuck = true;
-    assert_int_equal(smmu_block_dma(&monitors[1], &first), SMMU_PENDING);
+    assert_int_equal(smmu_block_dma(&monitors[1], &first), STEP_PENDING);
     smmu_end_change(&monitors[2], &second); /* not its own change */
-    assert_int_equal(smmu_block_dma(&monitors[2], &second), SMMU_PENDING);
+    assert_int_equal(smmu_block_dma(&monitors[2], &second), STEP_PENDING);
     smmu_end_change(&monitors[1], &first);
-    assert_int_equal(smmu_block_dma(&monitors[2], &second), SMMU_FAILED);
+    assert_int_equal(smmu_block_dma(&monitors[2], &second), STEP_FAILED);
     smmu_end_change(&monitors[2], &second);
     fake.stuck = false;
     run_commands();
