@@ -1,27 +1,26 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "entry/idle.h"
 
+#include "entry/due_work.h"
 #include "entry/watch.h"
-#include "gic/listed.h"
 #include "gic/setup.h"
-#include "partition/fault.h"
 #include "partition/life.h"
 #include "scheduler/scheduler.h"
 #include "vcpu/power.h"
 
-/* The guest does not continue. The processor's part of the GIC is reset: interrupts of the guest
- * would wake the processor again and again, and an active priority that the guest has feigned
- * blocks the hypervisor's interrupts (docs/decisions/0013). */
-static void leave(struct vcpu *vcpu)
+/* Ends the execution of the VCPU's guest. The processor's part of the GIC is reset: interrupts of
+ * the guest would wake the processor again and again, and an active priority that the guest has
+ * feigned blocks the hypervisor's interrupts (docs/decisions/0013). */
+static void end_execution(struct vcpu *vcpu)
 {
     gic_reset_core(vcpu);
     scheduler_reset(vcpu);
     life_leave(vcpu);
 }
 
-/* Takes the VCPU's steps, and handles the hypervisor's interrupts between them, until the VCPU is
- * to execute. */
-static _Noreturn void take_steps(struct vcpu *vcpu, enum life_step next)
+/* Takes the steps of the VCPU's life, and handles the hypervisor's interrupts between them, until
+ * the VCPU is to execute: then starts the guest. `next`: the first step. */
+static _Noreturn void run_life_steps(struct vcpu *vcpu, enum life_step next)
 {
     struct processor *processor = processor_this();
 
@@ -31,11 +30,8 @@ static _Noreturn void take_steps(struct vcpu *vcpu, enum life_step next)
             scheduler_wait(vcpu);
             watch_end_wait(processor);
         }
-        watch_look(processor);
         scheduler_handle_interrupts(vcpu);
-        scheduler_continue(vcpu);
-        listed_revise(vcpu);
-        (void)fault_of_device(0);
+        run_due_work(processor, vcpu, 0);
         next = life_continue(vcpu);
     }
     power_start(vcpu);
@@ -44,8 +40,8 @@ static _Noreturn void take_steps(struct vcpu *vcpu, enum life_step next)
 /* Not inlined: the test of the bound (tests/isolation/test_bound.py) counts from its address. */
 __attribute__((noinline)) _Noreturn void idle_start(struct processor *processor)
 {
-    leave(processor->vcpu);
-    take_steps(processor->vcpu, life_begin(processor->vcpu));
+    end_execution(processor->vcpu);
+    run_life_steps(processor->vcpu, life_begin(processor->vcpu));
 }
 
 _Noreturn void idle(struct processor *processor)
@@ -56,6 +52,6 @@ _Noreturn void idle(struct processor *processor)
         __atomic_load_n(&vcpu->partition->atomic.request, __ATOMIC_ACQUIRE) == REQUEST_NONE
             ? REPORT_OFF
             : REPORT_STOPPED;
-    leave(vcpu);
-    take_steps(vcpu, life_continue(vcpu));
+    end_execution(vcpu);
+    run_life_steps(vcpu, life_continue(vcpu));
 }

@@ -8,7 +8,7 @@
 /* At boot: starts the partition on its boot VCPU; another VCPU waits for its start. */
 _Noreturn void idle_start(struct processor *processor);
 
-/* The guest does not continue: waits until the VCPU starts. */
+/* Ends the execution of the guest, and waits until the VCPU starts again. */
 _Noreturn void idle(struct processor *processor);
 
 #endif

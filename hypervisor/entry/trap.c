@@ -2,11 +2,11 @@
 /* Hands each exception of a guest that resident.c does not handle to the folder that does. */
 #include "channel/channel.h"
 #include "console/uart.h"
+#include "entry/due_work.h"
 #include "entry/idle.h"
 #include "entry/interrupt.h"
 #include "entry/monitor.h"
 #include "entry/syndrome.h"
-#include "entry/watch.h"
 #include "gic/distributor.h"
 #include "gic/listed.h"
 #include "gic/redistributor.h"
@@ -292,10 +292,7 @@ void monitor_trap(struct registers *registers, unsigned kind)
     } else {
         fault_stop(vcpu, registers->pc, register_read(esr_el2), FAULT_ADDRESS_UNKNOWN);
     }
-    watch_look(processor);
-    (void)fault_of_device(registers->pc);
-    scheduler_continue(vcpu);
-    listed_revise(vcpu);
+    run_due_work(processor, vcpu, registers->pc);
     if (!power_may_execute(vcpu)) {
         idle(processor);
     }
