@@ -205,7 +205,8 @@ static void assign_smmu_events(struct partition *partition)
     const struct description *system = partition->constant.system;
     uint32_t first_listed = description_first_listed(system);
 
-    if (smmu_confined(partition->constant.described) == 0 && partition->constant.index != first_listed) {
+    if (smmu_confined(partition->constant.described) == 0 &&
+        partition->constant.index != first_listed) {
         return;
     }
     partition->constant.smmu.events = smmu_memory.events;

@@ -128,7 +128,8 @@ static uint32_t masked_interrupts(const struct virtual_uart *uart)
 static void raise_interrupt(const struct partition *partition)
 {
     if (masked_interrupts(&partition->uart) != 0) {
-        gic_make_pending(partition->constant.system, partition->constant.described->console_interrupt);
+        gic_make_pending(partition->constant.system,
+                         partition->constant.described->console_interrupt);
     }
 }
 

@@ -53,9 +53,10 @@ struct distribution_source {
     uint64_t holds; /* time until which its taker holds it, or until which it rests at home */
 };
 
-/* The sources and routes of a partition on shared cores. The monitors of its VCPUs hold `lock` while
- * they access them, with two exceptions: the numbers of sources are constant once the partition has
- * started, and routes, homes and targets may be read by atomic operations without the lock. */
+/* The sources and routes of a partition on shared cores. The monitors of its VCPUs hold `lock`
+ * while they access them, with two exceptions: the numbers of sources are constant once the
+ * partition has started, and routes, homes and targets may be read by atomic operations without the
+ * lock. */
 struct distribution {
     struct ticket_lock lock;
     struct distribution_source sources[PROFILE_SOURCES]; /* the first SPIs, ordered by number */

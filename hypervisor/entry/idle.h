@@ -5,7 +5,8 @@
 
 #include "hypervisor/processor.h"
 
-/* At boot: starts the partition on its boot VCPU; another VCPU waits for its start. */
+/* Starts the partition if the processor's VCPU is its boot VCPU; otherwise waits until the
+ * partition starts the VCPU. Called at boot, once on each processor. */
 _Noreturn void idle_start(struct processor *processor);
 
 /* Ends the execution of the guest, and waits until the VCPU starts again. */

@@ -31,7 +31,7 @@ static void set_value(struct registers *registers, unsigned number, uint64_t val
     }
 }
 
-static bool inside(uint64_t address, uint64_t start, uint64_t bytes, uint64_t *offset)
+static bool is_inside(uint64_t address, uint64_t start, uint64_t bytes, uint64_t *offset)
 {
     *offset = address - start;
     return start != 0 && *offset < bytes;
@@ -44,15 +44,15 @@ static enum access_result route(struct vcpu *vcpu, uint64_t address, struct acce
     const struct description_board *board = &partition->constant.system->board;
     enum access_result result;
 
-    if (inside(address, board->distributor, GIC_FRAME_BYTES, &access->offset)) {
+    if (is_inside(address, board->distributor, GIC_FRAME_BYTES, &access->offset)) {
         *cause = EXIT_DISTRIBUTOR;
         return distributor_access(vcpu, access);
     }
-    if (inside(address, board->ecam, board->ecam_bytes, &access->offset)) {
+    if (is_inside(address, board->ecam, board->ecam_bytes, &access->offset)) {
         *cause = EXIT_PCI;
         return pci_access(partition, access);
     }
-    if (inside(address, partition->constant.described->console, PAGE_BYTES, &access->offset)) {
+    if (is_inside(address, partition->constant.described->console, PAGE_BYTES, &access->offset)) {
         *cause = EXIT_CONSOLE;
         return uart_access(partition, access);
     }
@@ -64,7 +64,7 @@ static enum access_result route(struct vcpu *vcpu, uint64_t address, struct acce
     return redistributor_access(vcpu, address, access);
 }
 
-/* Returns true if the guest repeats the instruction. */
+/* Returns true if the guest has to repeat the instruction. */
 static bool is_repeated(enum access_result result)
 {
     return listed_is_supported() && result == ACCESS_AGAIN;
@@ -123,7 +123,7 @@ static enum access_result answer_register(unsigned name, bool read, uint64_t *va
     default:
         break;
     }
-    if (IMPLEMENTATION_DEFINED(name)) { /* boot code written for one processor model writes them */
+    if (IMPLEMENTATION_DEFINED(name)) { /* boot code for one processor model writes to these */
         return ACCESS_REFUSED;
     }
     if ((name & ID_SPACE_MASK) != ID_SPACE || id_register < ID_REGISTER_FIRST || !read) {
@@ -145,7 +145,7 @@ static enum access_result system_register(struct vcpu *vcpu, struct registers *r
     case REGISTER_NAME(1u, 0u, 7u, 10u, 2u): /* DC CSW */
     case REGISTER_NAME(1u, 0u, 7u, 14u, 2u): /* DC CISW */
         vcpu->report.exits[EXIT_CACHE]++;
-        return ACCESS_REFUSED; /* it would affect caches that all processors share */
+        return ACCESS_REFUSED; /* maintenance would affect caches that all processors share */
     case REGISTER_SGI1R:
         vcpu->report.exits[EXIT_SGI]++;
         return scheduler_send_sgi(vcpu,
@@ -188,10 +188,10 @@ static bool answer_recall(struct vcpu *vcpu)
     return true;
 }
 
-/* Handles an access that is not permitted. Returns false if the partition is to be stopped for it.
- */
-static bool goes_on(struct vcpu *vcpu, struct registers *registers, uint64_t syndrome,
-                    uint64_t virtual_address)
+/* Handles an access that is not permitted. Returns true if the guest continues, false if its
+ * partition is to be stopped. */
+static bool handle_forbidden(struct vcpu *vcpu, struct registers *registers, uint64_t syndrome,
+                             uint64_t virtual_address)
 {
     if (answer_recall(vcpu)) {
         return true;
@@ -262,7 +262,8 @@ static void synchronous(struct vcpu *vcpu, struct registers *registers)
         result = trapped_instruction(vcpu, syndrome);
         break;
     }
-    if (result == ACCESS_FORBIDDEN && goes_on(vcpu, registers, syndrome, virtual_address)) {
+    if (result == ACCESS_FORBIDDEN &&
+        handle_forbidden(vcpu, registers, syndrome, virtual_address)) {
         return;
     }
     if (result == ACCESS_UNDEFINED) {

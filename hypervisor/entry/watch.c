@@ -7,8 +7,8 @@
 
 enum overdue { OVERDUE_UART = 1, OVERDUE_SMMU = 2 };
 
-/* Returns the core that takes over the interrupt of the SMMU: this one, if it has access to the
- * events, or else each time that of another partition that has. */
+/* Returns the core that takes over the interrupt of the SMMU: this one, if its partition has access
+ * to the events. Otherwise each call returns the boot core of the next partition that has. */
 static uint32_t next_reader(struct processor *processor)
 {
     const struct description *system = processor->vcpu->partition->constant.system;
@@ -24,7 +24,7 @@ static uint32_t next_reader(struct processor *processor)
     return processor->index;
 }
 
-/* Has the interrupt taken over if it was pending at the last look, too. */
+/* Routes the interrupt to another core if it was pending at the last check, too. */
 static void look_at(struct processor *processor, uint32_t number, enum overdue kind)
 {
     const struct description *system = processor->vcpu->partition->constant.system;
@@ -45,7 +45,7 @@ void watch_look(struct processor *processor)
     uint64_t now;
 
     if (processor->shared != NULL) {
-        return; /* there is a core that can't be shut: this one */
+        return; /* no guest can shut a shared core, and the SPIs are routed to such a core */
     }
     now = register_read(cntpct_el0);
     if (now - processor->looked < register_read(cntfrq_el0)) {

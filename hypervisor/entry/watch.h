@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Watches over the hypervisor's own SPIs, in systems where each core may be shut by its guest. A
- * processor that executes the hypervisor anyway looks whether one of them stays pending on another
- * core, and then routes it to itself, or to a partition that may read the SMMU's events
- * (docs/decisions/0039).
+ * A watch over the hypervisor's own SPIs, for systems in which each guest may shut its core against
+ * them. A processor that executes the hypervisor anyway checks whether one of them stays pending on
+ * another core. Then it routes the SPI to itself, or the SMMU's to the boot core of a partition
+ * that may read the events (docs/decisions/0039).
  */
 #ifndef ENTRY_WATCH_H
 #define ENTRY_WATCH_H
 
 #include "hypervisor/processor.h"
 
-/* Looks, once in a second at most. */
+/* Checks the SPIs, unless the last check was less than a second ago. */
 void watch_look(struct processor *processor);
 
-/* Before and after the processor waits for an interrupt, if no guest can execute on it meanwhile:
- * the wait ends after a second. */
+/* Limit a wait of the processor for an interrupt to a second, if no guest can execute on it
+ * meanwhile. Called before and after the wait. */
 void watch_begin_wait(const struct processor *processor);
 void watch_end_wait(const struct processor *processor);
 

@@ -11,7 +11,8 @@
 #include "smmu/registers.h"
 #include "smmu/smmu.h"
 
-/* The first refused DMA of each partition that its own monitor has not handled. */
+/* By partition: the first refused DMA that its own monitor has not handled. Any monitor that has
+ * changed `state` from REFUSED_NONE to REFUSED_WRITING, by compare and exchange, writes `event`. */
 enum refused_state { REFUSED_NONE, REFUSED_WRITING, REFUSED_WAITING };
 
 static struct refused {
@@ -33,7 +34,7 @@ static void record(struct vcpu *vcpu, uint64_t syndrome, uint64_t address, uint6
     vcpu->report.pc = pc;
 }
 
-/* Records the fault, reports it on the terminal, and asks for the partition's stop. `what`: the
+/* Records the fault, reports it on the terminal, and requests a stop of the partition. `what`: the
  * name of the address in the report. */
 static void stop(struct vcpu *vcpu, uint64_t pc, uint64_t syndrome, const char *what,
                  uint64_t address)
@@ -72,8 +73,9 @@ bool fault_of_device(uint64_t pc)
     return true;
 }
 
-/* Leaves the event for the monitor of its partition, unless an earlier one waits there. Later
- * events of a partition interrupt its own core, unless there is one that can't be shut. */
+/* Leaves the event for the monitor of its partition, unless an earlier one waits there. The SMMU's
+ * interrupt goes to the core of that partition from now on, unless the system has a core that no
+ * guest can shut. */
 static void leave_event(const struct vcpu *vcpu, const struct smmu_event *event)
 {
     const struct description *system = vcpu->partition->constant.system;

@@ -10,20 +10,20 @@
 /* The address in a report if the architecture provides none. */
 #define FAULT_ADDRESS_UNKNOWN UINT64_MAX
 
-/* Asks for the stop of the partition, and reports the fault. `pc`: the guest's. `syndrome`:
- * ESR_EL2. `address`: the guest physical address, or FAULT_ADDRESS_UNKNOWN. */
+/* Reports a fault of the guest, and requests a stop of the partition. `pc`: the guest's program
+ * counter. `syndrome`: ESR_EL2. `address`: the guest physical address, or FAULT_ADDRESS_UNKNOWN. */
 void fault_stop(struct vcpu *vcpu, uint64_t pc, uint64_t syndrome, uint64_t address);
 
-/* If a device has not answered an access of this processor's monitor since the last call, asks for
- * the stop of its VCPU's partition, reports the fault and returns true; else returns false. `pc`:
- * the guest's. */
+/* If a device has not answered an access of this processor's monitor since the last call, reports
+ * the fault, requests a stop of the partition of the processor's VCPU, and returns true. Otherwise
+ * returns false. `pc`: the guest's program counter, or 0 if the guest does not execute. */
 bool fault_of_device(uint64_t pc);
 
 /* Handles the SMMU's interrupt: leaves the oldest event for the monitor of its partition, whose
  * core is recalled. Returns false if there is no event. Any core. */
 bool fault_of_dma(const struct vcpu *vcpu);
 
-/* Discards the events of the VCPU's own partition, which starts. On its boot VCPU. */
+/* Discards the events of the VCPU's own partition before it starts. On its boot VCPU. */
 void fault_discard_dma(const struct vcpu *vcpu);
 
 /* Stops the partition for the first DMA that the SMMU refused. Later events, until the devices are

@@ -67,8 +67,8 @@ void life_request(struct vcpu *vcpu, enum partition_request request)
                                       __ATOMIC_SEQ_CST, __ATOMIC_ACQUIRE);
     recall_own(vcpu);
     for (uint32_t i = 0; i < partition->constant.described->vcpu_count; i++) {
-        /* A VCPU that shares this processor may be another than the one that executes, or may have
-         * blocked as the last one. */
+        /* On a shared core `vcpu` is called, too, because it may not execute or may have blocked.
+         */
         if (i != vcpu->number || vcpu != processor_this()->vcpu ||
             partition_shares_cores(partition)) {
             gic_send(partition, i);
@@ -104,7 +104,7 @@ void life_replace_request(struct vcpu *vcpu, enum partition_request request, con
     uart_flush(partition, true);
     uart_hold_input(partition); /* what is typed from now on is for the guest that starts */
     terminal_print_event(partition, event);
-    /* Replaces even a request that VCPUs still handle: only the boot core completes requests. */
+    /* Other VCPUs may still handle an earlier request; only the boot VCPU completes requests. */
     __atomic_store_n(&partition->atomic.request, (uint32_t)request, __ATOMIC_RELEASE);
     life_request(vcpu, request);
 }
@@ -118,7 +118,7 @@ void life_request_by_terminal(struct vcpu *vcpu, enum partition_request request)
     life_replace_request(vcpu, request, request == REQUEST_STOP ? "is stopped" : "restarts");
 }
 
-#define SMMU_PATIENCE_US 1000000u
+#define SMMU_LIMIT_US 1000000u
 
 static uint64_t time_after(uint64_t microseconds)
 {
@@ -129,7 +129,7 @@ static uint64_t time_after(uint64_t microseconds)
 static void begin_smmu_phase(struct transition *transition, enum transition_phase phase)
 {
     transition->phase = phase;
-    transition->limit = time_after(SMMU_PATIENCE_US);
+    transition->limit = time_after(SMMU_LIMIT_US);
 }
 
 /* Begins to start or to stop the partition, on its boot VCPU: its devices are reset first. From
@@ -289,8 +289,8 @@ static enum life_step continue_transition(struct vcpu *vcpu)
     return outcome == STEP_PENDING ? LIFE_POLL : end_stopped(partition, outcome);
 }
 
-/* Completes the request, on the boot VCPU, when all VCPUs have stopped. The last one that stops
- * wakes the boot VCPU. */
+/* Begins to complete the request, once all VCPUs have stopped. Only the boot VCPU does; the last of
+ * the other VCPUs that stops wakes it. */
 static enum life_step complete_request(struct vcpu *vcpu)
 {
     struct partition *partition = vcpu->partition;
@@ -331,8 +331,8 @@ static enum life_step handle_request(struct vcpu *vcpu)
     if (missing == vcpu->partition->constant.described->vcpu_count) {
         return complete_request(vcpu);
     }
-    if (partition_shares_cores(
-            vcpu->partition)) { /* they always answer, and some may need this core */
+    /* VCPUs on shared cores always answer, and may need this core to do so. */
+    if (partition_shares_cores(vcpu->partition)) {
         return LIFE_SLEEP;
     }
     if (watch->is_timed && !is_time_over(watch)) {
@@ -344,7 +344,7 @@ static enum life_step handle_request(struct vcpu *vcpu)
     return LIFE_SLEEP;
 }
 
-/* Reads the partition's request; a new one starts the time limit. */
+/* Reads the partition's request. A new request starts the time limit. */
 static void read_request(struct vcpu *vcpu)
 {
     struct request_watch *watch = &vcpu->watch;

@@ -11,34 +11,35 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Asks all VCPUs of the partition to stop. An earlier request stays. */
+/* Requests that all VCPUs of the partition stop. A request that has been made before is kept. */
 void life_request(struct vcpu *vcpu, enum partition_request request);
 
-/* Handles a request that the guest made or that was typed on the terminal, and says so there.
- * `request`: REQUEST_STOP or REQUEST_RESET. */
+/* Handle a request of the guest, and a request that was typed on the terminal, and print it there.
+ * `request`: REQUEST_STOP or REQUEST_RESET. A partition that never restarts is stopped in place of
+ * a restart by its guest; a restart typed on the terminal has no effect. */
 void life_request_by_guest(struct vcpu *vcpu, enum partition_request request);
 void life_request_by_terminal(struct vcpu *vcpu, enum partition_request request);
 
-/* Makes a request that replaces any other, and says `event` on the terminal. On the processor of
- * the boot VCPU, which `vcpu` is. */
+/* Makes a request that replaces any other, and prints `event` on the terminal. `vcpu`: the boot
+ * VCPU. On its processor. */
 void life_replace_request(struct vcpu *vcpu, enum partition_request request, const char *event);
 
 /* The next step of a VCPU that does not execute. */
 enum life_step {
     LIFE_EXECUTE, /* start the guest: struct vcpu_power has its entry and context */
-    LIFE_POLL,    /* ask again: the partition starts or stops, or another VCPU has not stopped and
-                   * its time limit is not over */
-    LIFE_SLEEP    /* an interrupt comes when there is more to do */
+    LIFE_POLL,    /* call life_continue() again at once: the partition starts or stops, or another
+                   * VCPU has not stopped and the time limit is not over */
+    LIFE_SLEEP    /* wait for an interrupt, which comes when there is more to do */
 };
 
-/* Begins to start the partition, if this is its boot VCPU. At boot, once. */
+/* Begins to start the partition if this is its boot VCPU. Called at boot, once on each VCPU. */
 enum life_step life_begin(struct vcpu *vcpu);
 
-/* The VCPU has stopped, because it called CPU_OFF or because the partition has to stop. */
+/* Ends the execution of the VCPU, which has called CPU_OFF or whose partition has to stop. */
 void life_leave(struct vcpu *vcpu);
 
-/* Does what is to be done while the VCPU does not execute: starts it, if another VCPU called CPU_ON
- * for it; completes a stop or a restart of the partition. */
+/* Takes the next step of a VCPU that does not execute: to its start, if another VCPU has called
+ * CPU_ON for it, or to the end of a stop or a restart of the partition. */
 enum life_step life_continue(struct vcpu *vcpu);
 
 #endif

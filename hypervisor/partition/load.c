@@ -21,19 +21,20 @@ void load_clean(uint64_t at, uint64_t end)
     __asm__ volatile("dsb sy" : : : "memory");
 }
 
-/* A step handles at most so much. On a shared core a more urgent VCPU waits for its end. */
+/* Bytes that a step handles at most. On a shared core a more urgent VCPU waits for its end. */
 #define STEP_BYTES        UINT64_C(0x20000)
 #define SHARED_STEP_BYTES UINT64_C(0x4000)
 
 enum phase { PHASE_ZERO, PHASE_COPY, PHASE_CLEAN, PHASE_DONE };
 
-/* A part of a memory, or of an image, that one step handles. */
+/* The part of a memory, or of an image, that one step handles. */
 struct part {
     uint64_t offset;
     uint64_t bytes;
 };
 
-/* Returns the part of the current object with `bytes` that comes next, and counts it as handled. */
+/* Returns the next part of the current memory or image, and counts it as handled. `bytes`: size of
+ * the memory or image. */
 static struct part next_part(const struct partition *partition, struct load_progress *progress,
                              uint64_t bytes)
 {

@@ -14,14 +14,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Makes the boot VCPU of a partition handle what was left for it: sends the SGI to its core, and
- * recalls it. `partition`: its index, any of the system. Any core. */
+/* Makes the boot VCPU of a partition handle the keys, refused DMA or orders that were left for it:
+ * sends the SGI to its core, and recalls the core. `partition`: index in the description, of any
+ * partition. Any core. */
 void recall(const struct vcpu *vcpu, uint32_t partition);
 
-/* Recalls all cores of the VCPU's own partition, of which a stop has been requested. */
+/* Recalls all cores of the VCPU's own partition, after a stop was requested. */
 void recall_own(const struct vcpu *vcpu);
 
-/* The boot VCPU handles the SGI: what was left before is handled next. */
+/* Notes that the boot VCPU answers the calls before this one: its monitor next handles all that was
+ * left for it. */
 void recall_begin_answer(const struct vcpu *vcpu);
 
 /* Returns true if the cores of the VCPU's partition are recalled: stage 2 is withdrawn, so the

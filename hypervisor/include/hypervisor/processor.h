@@ -12,19 +12,22 @@
 #include <stdint.h>
 
 struct processor {
-    uint64_t services;  /* root of the service tables, which map all that the monitor uses */
-    uint64_t stack;     /* top */
-    uint64_t resident;  /* root of the resident tables, which are used while the guest runs */
-    struct vcpu *vcpu;  /* that executes on it; tables and stack are its monitor's */
-    struct vcpu *vcpus; /* all that execute on it, in turn: a list by `next` */
-    struct shared_core *shared; /* scheduler/; NULL: one VCPU has it alone */
-    uint32_t index;             /* in the description */
-    uint32_t overdue; /* entry/watch.c: the hypervisor's SPIs that were pending at the last look */
-    /* ESR_EL2 and FAR_EL2 of this monitor's last access that a device did not answer. 0: none since
-     * the partition was last stopped for one. */
+    uint64_t services; /* root of the service tables, which map all that the monitor accesses */
+    uint64_t stack;    /* top of the monitor's stack */
+    uint64_t resident; /* root of the resident tables, which are used while the guest runs */
+    /* The VCPU whose state the processor has. Tables and stack are those of its monitor. */
+    struct vcpu *vcpu;
+    struct vcpu *vcpus; /* all VCPUs of the processor: a list by `next` */
+    /* scheduler/: state of a shared core; NULL: the processor has one VCPU. */
+    struct shared_core *shared;
+    uint32_t index;   /* index of the core in the description */
+    uint32_t overdue; /* entry/watch.c: the hypervisor's SPIs that were pending at the last check */
+    /* ESR_EL2 and FAR_EL2 of the last access by this processor's monitors to which a device did not
+     * respond. The syndrome is 0 if there was none since a partition was last stopped for one. */
     uint64_t device_syndrome, device_address;
-    uint64_t looked; /* entry/watch.c: CNTPCT_EL0 at the last look */
-    uint32_t reader; /* entry/watch.c: partition that took over the SMMU's interrupt last */
+    uint64_t looked; /* entry/watch.c: CNTPCT_EL0 at the last check */
+    uint32_t
+        reader; /* entry/watch.c: index of the partition that took over the SMMU's interrupt last */
 };
 
 _Static_assert(sizeof(struct processor) <= DESCRIPTION_PAGE_BYTES, "must fit one page");

@@ -42,7 +42,7 @@ struct vcpu_report {
     uint32_t processor; /* indices in the description */
     uint32_t partition;
     uint32_t state;   /* enum report_state */
-    uint32_t starts;  /* starts of the partition on this VCPU */
+    uint32_t starts;  /* how often the guest has started on this VCPU */
     uint64_t refused; /* accesses refused, and exceptions given to the guest for an access */
     uint64_t exits[EXIT_CAUSES];
     /* The last fault: ESR_EL2, the guest physical address, the program counter. For refused DMA:
@@ -58,12 +58,12 @@ struct vcpu {
     /* Written by the boot core before the monitors run, and constant from then on. */
     struct partition *partition;
     uint64_t stage2;             /* root of the partition's stage 2 */
-    uint32_t number;             /* in its partition */
-    uint32_t processor;          /* on which it executes: index in the description */
+    uint32_t number;             /* index in its partition */
+    uint32_t processor;          /* index of its processor in the description */
     uint64_t services, resident; /* roots of its monitor's tables (hypervisor/processor.h) */
-    uint64_t stack;              /* of its monitor: top */
-    struct vcpu *next;           /* on the same processor; NULL: the last one */
-    struct shared_vcpu *shared;  /* scheduler/; NULL: it has its processor alone */
+    uint64_t stack;              /* top of its monitor's stack */
+    struct vcpu *next;           /* next VCPU of the processor; NULL: this is the last one */
+    struct shared_vcpu *shared;  /* scheduler/core.h; NULL if it has its processor alone */
     /* Written by the monitors of the processor. */
     struct request_watch watch;
     struct interrupt_list list;
