@@ -91,6 +91,8 @@ _BINDS = 0.98  # the network used at least this part of its budget
 _INPUT_DATAGRAM = bytes(1448)
 _DECISION, _ENTRY = "decision", "entry"  # parts of an interrupt's work
 _DECISION_FOLDERS = {("kernel", "sched"), ("kernel", "time"), ("kernel", "include")}
+# In these folders, but what the scheduler does for interrupts.
+_ENTRY_FILES = {"critical_section.c", "deferral.c"}
 _KERNEL_FOLDERS = ("arch", "devices", "kernel")
 _SPINNING_FUNCTION = "spin_on_vcpu"  # of the threads of a set
 _MARK = 0xD29618BF  # bench/cost/mark.h
@@ -362,7 +364,8 @@ def part_of_decision(source: Path) -> str:
     if not source.is_relative_to(ROOT):
         return ""
     folders = source.relative_to(ROOT).parts
-    if folders[0] == "schedule" or folders[:2] in _DECISION_FOLDERS:
+    is_scheduling = folders[0] == "schedule" or folders[:2] in _DECISION_FOLDERS
+    if is_scheduling and source.name not in _ENTRY_FILES:
         return _DECISION
     return _ENTRY if folders[0] in _KERNEL_FOLDERS else ""
 

@@ -2,20 +2,27 @@
 /*
  * Deferral of interrupts that only wake a thread, the server. While a thread runs that is more
  * urgent than the server would be, they stay pending in the controller, and do not interrupt that
- * thread. Interrupts masked in every call.
+ * thread. The scheduler decides which of the two is more urgent, and defines the functions that are
+ * not inline (sched/deferral.c). Interrupts masked in every call.
  */
 #ifndef INTERRUPT_DEFERRAL_H
 #define INTERRUPT_DEFERRAL_H
 
-#include "kernel/thread.h"
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+
+struct thread;
 
 struct deferral {
     struct thread *server; /* NULL: no interrupt is ever deferred */
     bool active;           /* deferrable interrupts stay pending */
     uint64_t near_ticks;   /* see deferral_await_timer(); 0: there is no server */
 };
+
+/* Returns the deferral of the running core. The address never changes (one core), so calls may be
+ * merged. sched/core.c, which owns the state of the core, defines the function. */
+const struct deferral *deferral_this(void) __attribute__((const));
 
 /* Defers the interrupts if the thread that runs next is more urgent than the server, otherwise ends
  * the deferral. There is a server. */

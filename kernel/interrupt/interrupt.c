@@ -7,11 +7,11 @@
 #include "kernel/interrupt.h"
 
 #include "interrupt/controller.h"
+#include "interrupt/deferral.h"
+#include "interrupt/scheduler_hooks.h"
 #include "kernel/memory.h"
 #include "kernel/print.h"
 #include "kernel/trace.h"
-#include "sched/core.h"
-#include "sched/interrupt_hooks.h"
 
 #define CHAINS 16u
 
@@ -203,7 +203,7 @@ static void handle(uint32_t number)
 
 void interrupt_dispatch(void)
 {
-    const struct deferral *deferral = &core_this()->deferral;
+    const struct deferral *deferral = deferral_this();
 
     deferral_await_timer(deferral);
     for (unsigned count = 0; count < DISPATCH_MAX; count++) {

@@ -12,6 +12,11 @@ struct core *core_this(void)
     return &the_core;
 }
 
+const struct deferral *deferral_this(void)
+{
+    return &the_core.deferral;
+}
+
 void core_init(void)
 {
     the_core = (struct core){.current = NULL,

@@ -18,7 +18,7 @@ struct core {
     struct thread *current; /* NULL until scheduler_start() */
     uint64_t decision_at;   /* policy_next_decision(); POLICY_NEVER once it has been reached */
     uint64_t timer_at; /* counter value at which the earliest timer is due; POLICY_NEVER: none */
-    uint64_t timer_guard_at; /* no interrupt for a decision from here to timer_at (deferral.h) */
+    uint64_t timer_guard_at; /* from here on a decision waits for the timer: deferral_guard_of() */
     uint64_t interrupts;
     uint64_t interrupt_began;     /* counter value at which the handlers of this interrupt began */
     struct thread *interrupt_for; /* the first thread that this interrupt woke; NULL: none */

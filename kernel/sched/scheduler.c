@@ -2,11 +2,11 @@
 /* Scheduling mechanism: switching, blocking, waking, preemption. */
 #include "sched/scheduler.h"
 
+#include "interrupt/scheduler_hooks.h"
 #include "kernel/interrupt.h"
 #include "kernel/memory.h"
 #include "kernel/panic.h"
 #include "sched/core.h"
-#include "sched/interrupt_hooks.h"
 #include "sched/thread_private.h"
 #include "sched/wait_queue.h"
 #include "time/clock.h"

@@ -5,7 +5,7 @@
  *
  * A wake-up inside a critical section (kernel/interrupt.h) only sets a flag if the woken thread is
  * more urgent. The switch happens at the end of the outermost section or, in an interrupt, after
- * the outermost handler (interrupt_hooks.h).
+ * the outermost handler (interrupt/scheduler_hooks.h).
  */
 #ifndef SCHED_SCHEDULER_H
 #define SCHED_SCHEDULER_H

@@ -2,11 +2,11 @@
 /* The machine in a host process: context switches, interrupts, the clock, and the exit. */
 #include "fiber.h"
 #include "interrupt/controller.h"
+#include "interrupt/deferral.h"
+#include "interrupt/scheduler_hooks.h"
 #include "kernel/panic.h"
 #include "kernel/thread.h"
 #include "panic/backtrace.h"
-#include "sched/core.h"
-#include "sched/interrupt_hooks.h"
 #include "time/clock.h"
 #include <arch/cpu.h>
 #include <arch/host_machine.h>
@@ -65,7 +65,7 @@ static void take_interrupt(struct interrupt interrupt)
     machine.masked = true;
     scheduler_interrupt_enter();
     interrupt.handler(interrupt.argument);
-    deferral_after_handler(&core_this()->deferral);
+    deferral_after_handler(deferral_this());
     struct arch_context *next = scheduler_interrupt_exit(interrupted);
 
     if (next != interrupted) {

@@ -152,6 +152,7 @@ def test_a_thread_that_reads_the_counter_is_not_the_kernels_entry() -> None:
         ("schedule/sporadic_server.c", "decision"),
         ("kernel/time/clock.c", "decision"),
         ("kernel/machine/arm64/exceptions.c", "entry"),
+        ("kernel/sched/deferral.c", "entry"),
         ("arch/arm64/context.S", "entry"),
         ("bench/vcpu/share.h", ""),
     ],

@@ -3,11 +3,11 @@
  * Handlers of the vectors: interrupts, and the report of a fatal exception.
  */
 #include "exception/describe.h"
+#include "interrupt/scheduler_hooks.h"
 #include "kernel/interrupt.h"
 #include "kernel/print.h"
 #include "panic/backtrace.h"
 #include "panic/panic_private.h"
-#include "sched/interrupt_hooks.h"
 
 #define FRAME_POINTER 29u
 #define LINK_REGISTER 30u

@@ -8,12 +8,12 @@
 #include <cmocka.h>
 
 #include "interrupt/controller.h"
+#include "interrupt/deferral.h"
+#include "interrupt/scheduler_hooks.h"
 #include "kernel/interrupt.h"
 #include "kernel/memory.h"
 #include "kernel/print.h"
 #include "kernel/trace.h"
-#include "sched/core.h"
-#include "sched/interrupt_hooks.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,11 +65,11 @@ void arch_interrupt_set_deferrable(uint32_t number, bool deferrable)
 }
 
 /* Any address: the dispatcher only looks whether there is a server. */
-static struct core core = {.deferral = {.server = (struct thread *)&controller}};
+static const struct deferral deferral = {.server = (struct thread *)&controller};
 
-struct core *core_this(void)
+const struct deferral *deferral_this(void)
 {
-    return &core;
+    return &deferral;
 }
 
 void deferral_await_near_timer(void)

@@ -3,11 +3,11 @@
  * The schedules of Quest-V's paper (3.3) by the running kernel, to the tick: the time of the host
  * machine passes only while a thread executes, so that the kernel itself takes none.
  */
+#include "interrupt/scheduler_hooks.h"
 #include "kernel/sync.h"
 #include "kernel/vcpu.h"
 #include "kernel_fixture.h"
 #include "sched/core.h"
-#include "sched/interrupt_hooks.h"
 #include <string.h>
 
 #define TICKS 128u

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Deferral of interrupts that only wake a thread (deferral.h). */
+/* The scheduler's part of the deferral of interrupts (interrupt/deferral.h). */
 #include "interrupt/deferral.h"
 
 #include "interrupt/controller.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The functions that the interrupt entry calls. Interrupts stay masked from enter to exit.
+ * The functions of the scheduler that the interrupt's entry and dispatch call; sched/scheduler.c
+ * defines them. Interrupts stay masked from enter to exit.
  *
  *   save the interrupted thread's registers in its arch_context (the first member of struct thread:
  *       the pointer last given to arch_context_start(), arch_context_switch() or returned here)
@@ -14,8 +15,8 @@
  * continue the context saved here. So the interrupt exit and arch_context_switch() must both be
  * able to continue both kinds of saved contexts.
  */
-#ifndef SCHED_INTERRUPT_HOOKS_H
-#define SCHED_INTERRUPT_HOOKS_H
+#ifndef INTERRUPT_SCHEDULER_HOOKS_H
+#define INTERRUPT_SCHEDULER_HOOKS_H
 
 #include <arch/cpu.h>
 
