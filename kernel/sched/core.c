@@ -3,6 +3,7 @@
 #include "sched/core.h"
 
 #include "sched/thread_private.h"
+#include "time/timer.h"
 #include <arch/cpu.h>
 
 static struct core the_core;
@@ -10,6 +11,11 @@ static struct core the_core;
 struct core *core_this(void)
 {
     return &the_core;
+}
+
+struct timer_queue *timers_this(void)
+{
+    return &the_core.timers;
 }
 
 const struct deferral *deferral_this(void)

@@ -7,8 +7,8 @@
 #include "kernel/list.h"
 #include "kernel/vcpu_report.h"
 #include "sched/policy.h"
+#include "sched/timer_thread.h"
 #include "time/timer_queue.h"
-#include "time/timer_thread.h"
 #include <stdbool.h>
 #include <stdint.h>
 

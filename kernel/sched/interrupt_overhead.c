@@ -2,8 +2,8 @@
 #include "sched/interrupt_overhead.h"
 
 #include "kernel/interrupt.h"
+#include "sched/alarm.h"
 #include "sched/core.h"
-#include "time/clock.h"
 #include <arch/cpu.h>
 
 /* The smallest of several measurements counts. A larger one includes another interrupt or another
@@ -25,7 +25,7 @@ static uint64_t measure_once(struct core *core)
     uint64_t after;
 
     core->decision_at = 0;
-    time_set_alarm(core);
+    alarm_set(core);
     before = arch_clock_ticks();
     interrupts_restore(state); /* the interrupt is taken here */
     after = arch_clock_ticks();

@@ -18,7 +18,6 @@
 #include "sched/run_queue.h"
 #include "sched/vcpu_private.h"
 #include "schedule/tournament.h"
-#include "time/timer_queue.h"
 #include <stdbool.h>
 #include <stdint.h>
 

@@ -6,10 +6,10 @@
 #include "kernel/interrupt.h"
 #include "kernel/memory.h"
 #include "kernel/panic.h"
+#include "sched/alarm.h"
 #include "sched/core.h"
 #include "sched/thread_private.h"
 #include "sched/wait_queue.h"
-#include "time/clock.h"
 #include "trace/thread_trace.h"
 #include <arch/cpu.h>
 
@@ -70,7 +70,7 @@ static struct thread *choose(struct core *core, uint64_t now)
         &core->policy, next, core->vcpu_report.accounted_until + core->interrupt_overhead);
     if (decision_at != core->decision_at) {
         core->decision_at = decision_at;
-        time_set_alarm(core);
+        alarm_set(core);
     }
     return next;
 }

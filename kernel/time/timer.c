@@ -1,33 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Timers: the core's queue, and the hardware alarm, which is set to the earliest deadline or to the
- * scheduling policy's next decision, whichever comes first. */
+/* Timers: arming and cancelling them, and the calls of their callbacks. */
+#include "time/timer.h"
+
 #include "kernel/interrupt.h"
 #include "kernel/panic.h"
-#include "kernel/time.h"
-#include "sched/core.h"
 #include "time/clock.h"
-#include "time/timer_queue.h"
-#include "time/timer_thread.h"
 #include <arch/cpu.h>
 
-void time_set_alarm(const struct core *core)
+uint64_t timers_due_at(const struct timer_queue *timers)
 {
-    arch_clock_alarm(core->decision_at < core->timer_guard_at ? core->decision_at : core->timer_at);
-}
+    const struct timer *first = timers->root;
 
-static void update_timer_at(struct core *core)
-{
-    const struct timer *first = core->timers.root;
-
-    core->timer_at = first == NULL ? POLICY_NEVER : clock_alarm_ticks(first->deadline);
-    core->timer_guard_at = deferral_guard_of(&core->deferral, core->timer_at);
-}
-
-/* Sets the alarm after the earliest timer has changed. */
-static void first_timer_changed(void)
-{
-    update_timer_at(core_this());
-    time_set_alarm(core_this());
+    return first == NULL ? UINT64_MAX : clock_alarm_ticks(first->deadline);
 }
 
 void timer_init(struct timer *timer, void (*callback)(struct timer *, void *), void *argument)
@@ -35,20 +19,33 @@ void timer_init(struct timer *timer, void (*callback)(struct timer *, void *), v
     *timer = (struct timer){.callback = callback, .argument = argument};
 }
 
+/* Cancels the calls of a threaded timer that are due and have not begun. Returns true if there were
+ * any. Interrupts masked. */
+static bool drop_calls(struct timer *timer)
+{
+    bool was_due = timer->calls_due != 0;
+
+    if (was_due) {
+        list_remove(&timer->expired_node);
+        timer->calls_due = 0;
+    }
+    return was_due;
+}
+
 /* Arms the timer, and sets the alarm if this deadline is the earliest. Interrupts masked. */
 static void arm(struct timer *timer, uint64_t deadline)
 {
-    struct timer_queue *queue = &core_this()->timers;
+    struct timer_queue *queue = timers_this();
     bool was_first = queue->root == timer;
 
     if (timer->armed) {
         timer_queue_remove(queue, timer);
     }
-    (void)timer_thread_drop(timer);
+    (void)drop_calls(timer);
     timer->deadline = deadline;
     timer_queue_insert(queue, timer);
     if (was_first || queue->root == timer) {
-        first_timer_changed();
+        timers_first_changed();
     }
 }
 
@@ -79,17 +76,17 @@ void timer_arm_periodic(struct timer *timer, uint64_t first, uint64_t period,
 
 bool timer_cancel(struct timer *timer)
 {
-    struct timer_queue *queue = &core_this()->timers;
+    struct timer_queue *queue = timers_this();
     interrupt_state state = interrupts_save();
     bool was_armed = timer->armed;
-    bool was_due = timer_thread_drop(timer);
+    bool was_due = drop_calls(timer);
 
     if (was_armed) {
         bool was_first = queue->root == timer;
 
         timer_queue_remove(queue, timer);
         if (was_first) {
-            first_timer_changed();
+            timers_first_changed();
         }
     }
     interrupts_restore(state);
@@ -122,63 +119,44 @@ static void call(struct timer *timer, uint64_t due)
 }
 
 /* Not inline, so that other timers' callbacks, which end waits, are called sooner. */
-__attribute__((noinline)) static void expire_special(struct core *core, struct timer *timer,
+__attribute__((noinline)) static void expire_special(struct timer_queue *queue, struct timer *timer,
                                                      uint64_t ticks)
 {
     uint64_t due = timer->deadline;
 
     if (timer->period != 0) {
-        due = next_period(&core->timers, timer, clock_time(ticks));
+        due = next_period(queue, timer, clock_time(ticks));
     }
     if (timer->threaded) {
-        timer_thread_add(&core->timer_thread, timer, due);
+        timer_thread_add(timer, due);
     } else {
         call(timer, due);
     }
 }
 
 /* Calls the callback, or lets the thread call it, of a timer that has been taken off the queue. */
-static void expire(struct core *core, struct timer *timer, uint64_t ticks)
+static void expire(struct timer_queue *queue, struct timer *timer, uint64_t ticks)
 {
     if (timer->period != 0 || timer->threaded) {
-        expire_special(core, timer, ticks);
+        expire_special(queue, timer, ticks);
     } else {
         call(timer, timer->deadline);
     }
 }
 
-/* Calls the callbacks of the timers that are due at `ticks`, a counter value that has reached
- * timer_at. So the first is due, and need not wait for the conversion of the time. */
-static inline void expire_due(struct core *core, uint64_t ticks)
+/* The first timer is due, and need not wait for the conversion of the time. */
+void timers_expire(struct timer_queue *timers, uint64_t ticks)
 {
-    struct timer_queue *queue = &core->timers;
-    uint64_t sequence_end = queue->next_sequence;
-    struct timer *timer = queue->root;
+    uint64_t sequence_end = timers->next_sequence;
+    struct timer *timer = timers->root;
     uint64_t now;
 
-    timer_queue_remove(queue, timer);
-    expire(core, timer, ticks);
+    timer_queue_remove(timers, timer);
+    expire(timers, timer, ticks);
     now = clock_time(ticks);
-    timer = timer_queue_pop_due(queue, now, sequence_end);
+    timer = timer_queue_pop_due(timers, now, sequence_end);
     while (timer != NULL) {
-        expire(core, timer, ticks);
-        timer = timer_queue_pop_due(queue, now, sequence_end);
+        expire(timers, timer, ticks);
+        timer = timer_queue_pop_due(timers, now, sequence_end);
     }
-    update_timer_at(core);
-}
-
-void time_alarm(void)
-{
-    struct core *core = core_this();
-    uint64_t ticks = arch_clock_ticks();
-
-    /* First, because callbacks are to be called with little delay. */
-    if (ticks >= core->timer_at) {
-        expire_due(core, ticks);
-    }
-    if (ticks >= core->decision_at) {
-        core->decision_at = POLICY_NEVER;
-        core->reschedule = true; /* the policy chooses at the interrupt's exit */
-    }
-    time_set_alarm(core);
 }

@@ -42,7 +42,7 @@ void arch_wait_for_interrupt(void);
 /* Returns the frequency of the counter in Hz; constant after boot, not 0. */
 uint64_t arch_clock_frequency(void);
 /* Raises the clock interrupt when the counter reaches `ticks` (at once if it has; UINT64_MAX:
- * never). The handler calls time_alarm() (kernel/time/clock.h). Interrupts masked. */
+ * never). The handler calls alarm_expired() (kernel/sched/alarm.h). Interrupts masked. */
 void arch_clock_alarm(uint64_t ticks);
 
 /* Allocates a stack of `bytes`, a multiple of the page size, with an unmapped guard page below it.

@@ -66,7 +66,7 @@ struct timer {
     /* Private: */
     bool armed;
     bool threaded;
-    /* Private, of threaded timers (time/timer_thread.h): */
+    /* Private, of threaded timers (sched/timer_thread.h): */
     struct list_node expired_node; /* linked while calls_due > 0 */
     uint64_t calls_due;            /* expirations whose callback has not begun */
     uint64_t last_expiration;      /* time at which the last of these calls was due */

@@ -7,7 +7,7 @@
 #include "kernel/panic.h"
 #include "kernel/thread.h"
 #include "panic/backtrace.h"
-#include "time/clock.h"
+#include "sched/alarm.h"
 #include <arch/cpu.h>
 #include <arch/host_machine.h>
 #include <stdarg.h>
@@ -55,7 +55,7 @@ static bool alarm_is_due(void)
 static void alarm_handler(void *argument)
 {
     (void)argument;
-    time_alarm();
+    alarm_expired();
 }
 
 static void take_interrupt(struct interrupt interrupt)

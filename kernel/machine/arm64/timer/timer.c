@@ -5,7 +5,7 @@
  */
 #include "kernel/devicetree.h"
 #include "kernel/interrupt.h"
-#include "time/clock.h"
+#include "sched/alarm.h"
 #include <arch/clock.h>
 #include <arch/cpu.h>
 
@@ -79,9 +79,9 @@ static void start_events(void)
 static void timer_interrupt(void *argument)
 {
     (void)argument;
-    /* The output stays asserted while the condition is true, until time_alarm() sets the next
-     * alarm. */
-    time_alarm();
+    /* The output stays asserted while the condition is true, until alarm_expired() sets the
+     * next alarm. */
+    alarm_expired();
 }
 
 enum result arch_clock_init(void)

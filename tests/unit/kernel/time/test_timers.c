@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Compares the timer queue with a sorted array; tests the kernel's timers and their alarm. */
 #include "kernel_fixture.h"
-#include "time/clock.h"
+#include "sched/alarm.h"
 #include "time/timer_queue.h"
 #include <stdio.h>
 
@@ -375,7 +375,7 @@ static void call_alarm(void *argument)
 {
     (void)argument;
     in_one_alarm = 0;
-    time_alarm();
+    alarm_expired();
     CHECK_EQUAL(in_one_alarm, 1);
 }
 
@@ -403,7 +403,7 @@ static void test_alarm_is_bounded(void **state)
 static void early_alarm(void *argument)
 {
     (void)argument;
-    time_alarm();
+    alarm_expired();
 }
 
 static void init_early(void)

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Callbacks of timers in a thread. The alarm's interrupt only adds the timer to a list. */
-#include "time/timer_thread.h"
+#include "sched/timer_thread.h"
 
 #include "kernel/interrupt.h"
 #include "kernel/thread.h"
 #include "sched/core.h"
 #include "sched/scheduler.h"
+#include "time/timer.h"
 
-void timer_thread_add(struct timer_thread *timers, struct timer *timer, uint64_t due)
+void timer_thread_add(struct timer *timer, uint64_t due)
 {
+    struct timer_thread *timers = &core_this()->timer_thread;
+
     timer->last_expiration = due;
     if (timer->calls_due != 0 && timer->catch_up == TIMER_SKIP_MISSED) {
         timer->skipped++;
@@ -19,17 +22,6 @@ void timer_thread_add(struct timer_thread *timers, struct timer *timer, uint64_t
         list_push_back(&timers->expired, &timer->expired_node);
         (void)semaphore_post(&timers->expiring);
     }
-}
-
-bool timer_thread_drop(struct timer *timer)
-{
-    bool was_due = timer->calls_due != 0;
-
-    if (was_due) {
-        list_remove(&timer->expired_node);
-        timer->calls_due = 0;
-    }
-    return was_due;
 }
 
 /* Chooses the next call and returns its timer, NULL if no call is due. */

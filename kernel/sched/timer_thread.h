@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The thread "timers", which calls the callbacks of timers that timer_init_threaded() set up. */
-#ifndef TIME_TIMER_THREAD_H
-#define TIME_TIMER_THREAD_H
+#ifndef SCHED_TIMER_THREAD_H
+#define SCHED_TIMER_THREAD_H
 
 #include "kernel/list.h"
 #include "kernel/sync.h"
 #include "kernel/time.h"
-#include <stdbool.h>
-#include <stdint.h>
 
 /* The state of the thread "timers"; all zero until the thread is created. */
 struct timer_thread {
@@ -17,12 +15,5 @@ struct timer_thread {
     struct timer *running;     /* the timer whose callback runs; NULL: none */
     struct mutex calling;      /* held by the thread while `running` is set */
 };
-
-/* Makes a call due that was to be made at `due`. Wakes the thread. Interrupts masked. */
-void timer_thread_add(struct timer_thread *timers, struct timer *timer, uint64_t due);
-
-/* Cancels all calls that are due and have not begun. Returns true if there were any. Interrupts
- * masked. */
-bool timer_thread_drop(struct timer *timer);
 
 #endif
