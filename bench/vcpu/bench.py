@@ -91,8 +91,8 @@ _BINDS = 0.98  # the network used at least this part of its budget
 _INPUT_DATAGRAM = bytes(1448)
 _DECISION, _ENTRY = "decision", "entry"  # parts of an interrupt's work
 _DECISION_FOLDERS = {("kernel", "sched"), ("kernel", "time"), ("kernel", "include")}
-# In these folders, but what the scheduler does for interrupts.
-_ENTRY_FILES = {"critical_section.c", "deferral.c"}
+# In these folders, but what the scheduler does for interrupts and for the trace.
+_ENTRY_FILES = {"critical_section.c", "deferral.c", "thread_trace.c", "thread_trace.h"}
 _KERNEL_FOLDERS = ("arch", "devices", "kernel")
 _SPINNING_FUNCTION = "spin_on_vcpu"  # of the threads of a set
 _MARK = 0xD29618BF  # bench/cost/mark.h

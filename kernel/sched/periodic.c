@@ -9,11 +9,11 @@
 #include "kernel/interrupt.h"
 #include "kernel/panic.h"
 #include "kernel/thread.h"
-#include "kernel/trace.h"
 #include "sched/core.h"
 #include "sched/periodic_private.h"
 #include "sched/policy.h"
 #include "sched/thread_private.h"
+#include "sched/thread_trace.h"
 
 static uint64_t add_saturated(uint64_t time, uint64_t duration)
 {

@@ -14,6 +14,7 @@
 #include "sched/policy.h"
 #include "sched/scheduler.h"
 #include "sched/thread_private.h"
+#include "sched/thread_trace.h"
 #include "sched/vcpu_policy.h"
 
 void policy_init(struct policy *policy)

@@ -9,8 +9,8 @@
 #include "sched/alarm.h"
 #include "sched/core.h"
 #include "sched/thread_private.h"
+#include "sched/thread_trace.h"
 #include "sched/wait_queue.h"
-#include "trace/thread_trace.h"
 #include <arch/cpu.h>
 
 #define IDLE_STACK_BYTES PAGE_BYTES

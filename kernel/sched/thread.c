@@ -9,8 +9,8 @@
 #include "sched/periodic_private.h"
 #include "sched/scheduler.h"
 #include "sched/thread_private.h"
+#include "sched/thread_trace.h"
 #include "sched/wait_queue.h"
-#include "trace/thread_trace.h"
 #include <string.h>
 
 static void wait_timed_out(struct timer *timer, void *argument)

@@ -3,12 +3,10 @@
 #include "kernel/trace.h"
 
 #include "kernel/interrupt.h"
-#include "kernel/list.h"
 #include "kernel/memory.h"
 #include "kernel/report.h"
-#include "sched/core.h"
 #include "time/clock.h"
-#include "trace/thread_trace.h"
+#include "trace/thread_names.h"
 #include <arch/cpu.h>
 #include <string.h>
 
@@ -53,7 +51,7 @@ static struct trace_thread *find_free(uint32_t number)
     return NULL;
 }
 
-static struct trace_thread *find_live(uint32_t number)
+struct trace_thread *trace_names_find(uint32_t number)
 {
     for (uint32_t step = 0; step < TRACE_THREADS; step++) {
         struct trace_thread *entry = entry_at(number + step);
@@ -65,63 +63,18 @@ static struct trace_thread *find_live(uint32_t number)
     return NULL;
 }
 
-/* Returns the id of the VCPU that the thread is bound to, 0 if there is none. */
-static uint32_t vcpu_of(const struct thread *thread)
+void trace_names_add(uint32_t number, uint32_t vcpu, uint32_t priority,
+                     const char name[TRACE_NAME_BYTES])
 {
-    const struct vcpu *vcpu = thread->standing.bound;
-
-    return vcpu == NULL ? 0 : (uint32_t)vcpu->id;
-}
-
-/* Enters the name of a thread that exists. */
-static void name_thread(const struct thread *thread)
-{
-    struct trace_thread *entry = find_free((uint32_t)thread->number);
+    struct trace_thread *entry = find_free(number);
 
     if (entry != NULL) {
-        entry->number = (uint32_t)thread->number;
-        entry->vcpu = vcpu_of(thread);
-        entry->priority = thread_priority(thread);
-        memcpy(entry->name, thread->name, sizeof(entry->name));
+        entry->number = number;
+        entry->vcpu = vcpu;
+        entry->priority = priority;
+        memcpy(entry->name, name, sizeof(entry->name));
         entry->state = TRACE_NAME_LIVE;
     }
-}
-
-void trace_write_created(const struct thread *thread)
-{
-    name_thread(thread);
-    trace_write(TRACE_CREATE, (uint32_t)thread->number, vcpu_of(thread));
-}
-
-void trace_write_ended(const struct thread *thread)
-{
-    uint32_t number = (uint32_t)thread->number;
-    struct trace_thread *entry = find_live(number);
-
-    if (entry != NULL) {
-        entry->state = TRACE_NAME_ENDED;
-    }
-    trace_write(TRACE_END, number, 0);
-}
-
-void trace_thread_bound(const struct thread *thread, int id)
-{
-    uint32_t number = (uint32_t)thread->number;
-    struct trace_thread *entry;
-
-    if (trace_ring == NULL) {
-        return;
-    }
-    entry = find_live(number);
-    if (entry != NULL) {
-        entry->vcpu = (uint32_t)id;
-    }
-    trace_write(TRACE_BIND, number, (uint32_t)id);
-}
-
-void trace_deadline_missed(const struct thread *thread)
-{
-    trace_event(TRACE_DEADLINE_MISS, (uint32_t)thread->number, 0);
 }
 
 /* Returns the entry of a VCPU, NULL if the table has none for this id. */
@@ -169,14 +122,7 @@ static void turn_on(struct trace *trace)
     interrupt_state state = interrupts_save();
 
     trace_ring = trace;
-    LIST_FOR_EACH(node, &core_this()->threads)
-    {
-        const struct thread *thread = CONTAINER_OF(node, struct thread, all_node);
-
-        if (thread->state != THREAD_FINISHED) {
-            name_thread(thread);
-        }
-    }
+    trace_names_add_all();
     interrupts_restore(state);
 }
 

@@ -21,6 +21,7 @@
 #include "kernel/thread.h"
 #include "kernel/time.h"
 #include "kernel/vcpu.h"
+#include "sched/thread_trace.h"
 #include <arch/instructions.h>
 
 #define ROUNDS           1000u

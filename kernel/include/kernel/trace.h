@@ -195,10 +195,4 @@ static inline void trace_channel_sleep(uint32_t index)
     trace_event(TRACE_CHANNEL_SLEEP, index, 0);
 }
 
-/* Records that a thread was bound to a VCPU, or to none if `id` is 0. */
-void trace_thread_bound(const struct thread *thread, int id);
-
-/* Records that a periodic thread missed its deadline. */
-void trace_deadline_missed(const struct thread *thread);
-
 #endif

@@ -153,6 +153,7 @@ def test_a_thread_that_reads_the_counter_is_not_the_kernels_entry() -> None:
         ("kernel/time/clock.c", "decision"),
         ("kernel/machine/arm64/exceptions.c", "entry"),
         ("kernel/sched/deferral.c", "entry"),
+        ("kernel/sched/thread_trace.h", "entry"),
         ("arch/arm64/context.S", "entry"),
         ("bench/vcpu/share.h", ""),
     ],

@@ -6,6 +6,7 @@
 #include "kernel/sync.h"
 #include "kernel/vcpu.h"
 #include "kernel_fixture.h"
+#include "sched/thread_trace.h"
 #include <stdio.h>
 #include <string.h>
 

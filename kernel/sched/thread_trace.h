@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The events of threads, which the scheduler reports. Interrupts masked in every call. */
-#ifndef TRACE_THREAD_TRACE_H
-#define TRACE_THREAD_TRACE_H
+/* The events of threads in the trace. Interrupts masked in every call. */
+#ifndef SCHED_THREAD_TRACE_H
+#define SCHED_THREAD_TRACE_H
 
 #include "kernel/trace.h"
 #include "sched/thread_private.h"
@@ -50,5 +50,11 @@ static inline void trace_thread_blocked(const struct thread *thread, const struc
                         ((uint32_t)((uintptr_t)queue >> TRACE_OBJECT_SHIFT) & TRACE_OBJECT_MASK));
     }
 }
+
+/* Records that a thread was bound to a VCPU, or to none if `id` is 0. */
+void trace_thread_bound(const struct thread *thread, int id);
+
+/* Records that a periodic thread missed its deadline. */
+void trace_deadline_missed(const struct thread *thread);
 
 #endif
