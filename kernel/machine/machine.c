@@ -8,6 +8,7 @@
 #include "console/console.h"
 #include "kernel/devicetree.h"
 #include "kernel/panic.h"
+#include "panic/panic_private.h"
 #include <arch/cpu.h>
 #include <arch/hypercalls.h>
 #include <arch/machine.h>

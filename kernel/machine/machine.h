@@ -12,10 +12,6 @@
  * devicetree_init(). */
 void machine_init(void);
 
-/* Ends the machine as machine_exit() does, but loses text that the console has not sent. Interrupts
- * masked. */
-_Noreturn void machine_stop(int status);
-
 /* Calls a function without arguments of the firmware or the hypervisor. Returns its first result,
  * or -1 (NOT_SUPPORTED) if the devicetree names neither. Any context. */
 uint64_t machine_call(uint32_t function);

@@ -8,7 +8,6 @@
 #include "kernel/interrupt.h"
 #include "kernel/print.h"
 #include "kernel/thread.h"
-#include "machine/machine.h"
 #include "panic/backtrace.h"
 #include "panic/panic_private.h"
 #include <arch/cpu.h>

@@ -15,6 +15,10 @@ void panic_print_thread(void);
 /* Ends the machine with PANIC_STATUS. */
 _Noreturn void panic_end(void);
 
+/* Ends the machine as machine_exit() does, but loses text that the console has not sent. Defined in
+ * machine/machine.c. Interrupts masked. */
+_Noreturn void machine_stop(int status);
+
 #define PANIC_STATUS 101
 
 #endif
