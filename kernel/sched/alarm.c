@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "sched/alarm.h"
 
-#include <arch/cpu.h>
 #include "sched/core.h"
 #include "time/timer.h"
+#include <arch/cpu.h>
 
 void alarm_set(const struct core *core)
 {

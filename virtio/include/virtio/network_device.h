@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A network device, as a port to a network stack sees it. Each system implements these functions
- * and defines the structure in its discovery.h. Thread context.
+ * and defines the structure. Thread context.
  */
 #ifndef VIRTIO_NETWORK_DEVICE_H
 #define VIRTIO_NETWORK_DEVICE_H
@@ -17,7 +17,11 @@ static inline bool virtio_is_network_function(uint32_t ids)
 }
 
 struct virtio_net;
-struct virtio_network_device; /* has a member `transport`, the device's virtio_transport */
+struct virtio_network_device;
+struct virtio_transport;
+
+/* Returns the transport by which the device was found, or probed again. */
+struct virtio_transport *virtio_network_transport(struct virtio_network_device *device);
 
 /* Connects the device's interrupts to `net`; NULL disconnects and masks them. Afterwards no handler
  * uses the driver that was connected before, which may be freed. Interrupts from before the

@@ -207,6 +207,11 @@ static void set_deferrable(const struct virtio_network_device *device)
     }
 }
 
+struct virtio_transport *virtio_network_transport(struct virtio_network_device *device)
+{
+    return device->transport;
+}
+
 bool virtio_network_connect(struct virtio_network_device *device, struct virtio_net *net)
 {
     bool attach = device->net == NULL && net != NULL && device->transport->vectors == 0;

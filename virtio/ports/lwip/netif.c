@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The interface: start, bottom half, link, restart of a failed device (see virtio_netif.h). */
 #include "core_lock.h"
-#include "discovery.h"
 #include "lwip/etharp.h"
 #include "lwip/ethip6.h"
 #include "lwip/timeouts.h"
@@ -11,6 +10,7 @@
 #include "receive_window.h"
 #include "virtio_netif.h"
 #include <string.h>
+#include <virtio/network_device.h>
 
 /* Maximum number of frames received while the network lock is held once. */
 #define BATCH_FRAMES 64u
@@ -71,8 +71,8 @@ static struct virtio_net *start_driver(struct virtio_netif *interface, const cha
 {
     SYS_ARCH_DECL_PROTECT(level);
     struct virtio_net *net =
-        virtio_net_create(interface->device->transport, &interface->parameters.driver, &operations,
-                          interface, reason);
+        virtio_net_create(virtio_network_transport(interface->device),
+                          &interface->parameters.driver, &operations, interface, reason);
 
     if (net == NULL) {
         return NULL;

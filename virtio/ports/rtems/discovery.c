@@ -153,6 +153,11 @@ static void set_driver(struct virtio_network_device *device, struct virtio_net *
     }
 }
 
+struct virtio_transport *virtio_network_transport(struct virtio_network_device *device)
+{
+    return device->transport;
+}
+
 bool virtio_network_connect(struct virtio_network_device *device, struct virtio_net *net)
 {
     /* A line that no handler acknowledges would interrupt for ever. */

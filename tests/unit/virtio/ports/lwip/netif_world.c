@@ -16,9 +16,11 @@
 
 struct world world;
 
-static struct virtio_transport world_transport;
+struct virtio_network_device {
+    struct virtio_transport transport;
+};
 
-struct virtio_network_device world_device = {&world_transport};
+struct virtio_network_device world_device;
 
 void world_begin(enum step failing, bool keeps_memory)
 {
@@ -342,7 +344,7 @@ struct virtio_net *virtio_net_create(struct virtio_transport *transport,
                                      const struct virtio_net_operations *operations, void *context,
                                      const char **reason)
 {
-    assert_ptr_equal(transport, &world_transport);
+    assert_ptr_equal(transport, &world_device.transport);
     assert_int_equal(parameters->rx_buffers, 8);
     world.net = (struct virtio_net){.operations = operations, .context = context};
     world.net.exposed = operations->receive_buffer(context);
@@ -372,6 +374,11 @@ void virtio_net_free(struct virtio_net *net)
 {
     assert_ptr_equal(net, &world.net);
     world.drivers--;
+}
+
+struct virtio_transport *virtio_network_transport(struct virtio_network_device *device)
+{
+    return &device->transport;
 }
 
 bool virtio_network_connect(struct virtio_network_device *device, struct virtio_net *net)

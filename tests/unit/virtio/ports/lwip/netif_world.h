@@ -7,13 +7,13 @@
 #ifndef TESTS_LWIP_NETIF_WORLD_H
 #define TESTS_LWIP_NETIF_WORLD_H
 
-#include "discovery.h"
 #include "lwip/sys.h"
 #include "virtio/net.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <virtio/network_device.h>
 
 #include <cmocka.h>
 
