@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from bulkhead.inspecting import machine_memory
 from bulkhead.managing.partitions import Answer, Command, Requests, State
+from bulkhead.running import machine_memory
 from bulkhead.running.guest import GuestProcess
 from bulkhead.running.qemu import UserNetwork
 from bulkhead.settings import Settings

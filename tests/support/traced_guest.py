@@ -7,7 +7,7 @@ import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from bulkhead.inspecting.attach import GuestMemory
+from bulkhead.running.attach import GuestMemory
 from bulkhead.tracing.reports import Guest
 
 START, PHYSICAL, BYTES = 0x4000_0000, 0x9000_0000, 1 << 20

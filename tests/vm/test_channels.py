@@ -17,7 +17,7 @@ from support.managed_system import BOARD, MANAGER
 from support.translation_tables import HypervisorMemory
 from support.written_system import TWO_STATES, StartGuest, boot, reports
 
-from bulkhead.inspecting.attach import facts_of
+from bulkhead.running.attach import facts_of
 from bulkhead.running.guest import GuestProcess
 from bulkhead.system.description import PAGE_BYTES
 from bulkhead.system.layout import Layout, Range

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from support.written_system import TWO_STATES, StartGuest, reports
 
-from bulkhead.inspecting.attach import facts_of
+from bulkhead.running.attach import facts_of
 from bulkhead.running.qemu import UserNetwork
 from bulkhead.settings import Settings
 from bulkhead.system.assemble import assemble, read

@@ -13,7 +13,7 @@ from support.physical_memory import PhysicalMemory, arguments
 
 from bulkhead.building.build import guest_image
 from bulkhead.errors import UserError
-from bulkhead.inspecting.attach import GuestMemory
+from bulkhead.running.attach import GuestMemory
 from bulkhead.running.guest import GuestProcess
 from bulkhead.running.qemu import Machine
 from bulkhead.tracing.reports import Guest, physical_memory

@@ -16,8 +16,8 @@ from support.vcpu_table import Record, memory_with_vcpus
 from bulkhead import console
 from bulkhead.errors import UserError
 from bulkhead.inspecting import stat_system
-from bulkhead.inspecting.attach import GuestMemory, Running
 from bulkhead.layouts.hypervisor import REPORT_MAGIC, Partition, ReportState, Vcpu, VcpuReport
+from bulkhead.running.attach import GuestMemory, Running
 from bulkhead.running.qmp import QmpError
 from bulkhead.system.description import PAGE_BYTES
 

@@ -9,8 +9,8 @@ import struct
 from rich.console import Console
 
 from bulkhead.inspecting import stat_channels
-from bulkhead.inspecting.attach import ChannelMemory, Running
 from bulkhead.layouts.kernel import ChannelControl
+from bulkhead.running.attach import ChannelMemory, Running
 from bulkhead.system.description import PAGE_BYTES
 
 SECTION = 4 * PAGE_BYTES

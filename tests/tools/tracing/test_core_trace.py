@@ -15,9 +15,9 @@ from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as schema
 
 from bulkhead.cli import bulkhead
 from bulkhead.errors import EXIT_USER_ERROR, UserError
-from bulkhead.inspecting.attach import GuestMemory, Running
 from bulkhead.layouts.hypervisor import SCHEDULER_TRACE_BYTES as TRACE_BYTES
 from bulkhead.layouts.hypervisor import Processor, SharedCore, Vcpu
+from bulkhead.running.attach import GuestMemory, Running
 from bulkhead.system.description import PAGE_BYTES
 from bulkhead.system.reports import CAUSES
 from bulkhead.tracing import trace_command

@@ -20,8 +20,8 @@ from support.traced_guest import BYTES, KERNEL, START, TracedGuest
 from support.vcpu_table import Record, memory_with_vcpus
 
 from bulkhead.errors import UserError
-from bulkhead.inspecting.attach import GuestMemory, Running
 from bulkhead.paths import ROOT
+from bulkhead.running.attach import GuestMemory, Running
 from bulkhead.running.ports import free_ports
 from bulkhead.running.reach import DEFAULT_FORWARDS
 from bulkhead.tracing.trace_command import choose_guest

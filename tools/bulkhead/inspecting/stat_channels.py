@@ -11,8 +11,8 @@ from ctypes import sizeof
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bulkhead.inspecting.attach import ChannelMemory, Running
 from bulkhead.layouts.kernel import ChannelControl, ChannelStates
+from bulkhead.running.attach import ChannelMemory, Running
 from bulkhead.system.description import PAGE_BYTES
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from bulkhead.inspecting.attach import Running
+from bulkhead.running.attach import Running
 from bulkhead.system.interrupt_sources import InterruptSource
 from bulkhead.system.reports import VcpuReport
 

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 from bulkhead import console
 from bulkhead.errors import UserError
-from bulkhead.inspecting.attach import Running, attach
 from bulkhead.inspecting.stat_channels import (
     EndCounters,
     channel_records,
@@ -20,6 +19,7 @@ from bulkhead.inspecting.stat_channels import (
     read_channels,
 )
 from bulkhead.inspecting.stat_interrupts import interrupt_records, interrupt_table, is_shown
+from bulkhead.running.attach import Running, attach
 from bulkhead.running.qmp import QmpClient, QmpError
 from bulkhead.system.interrupt_sources import InterruptSource, read_sources
 from bulkhead.system.problems import duration

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from bulkhead import console
 from bulkhead.errors import UserError
-from bulkhead.inspecting.attach import Running, attach
-from bulkhead.inspecting.machine_memory import map_range
 from bulkhead.managing.partitions import Command, Requests, State, check_image, refusal
+from bulkhead.running.attach import Running, attach
+from bulkhead.running.machine_memory import map_range
 from bulkhead.system.problems import choose, show
 
 _COMMANDS = [command.name.lower() for command in Command]

@@ -15,8 +15,7 @@ from types import FrameType
 
 from bulkhead.building import build
 from bulkhead.errors import UserError
-from bulkhead.inspecting import attach
-from bulkhead.running import reach
+from bulkhead.running import attach, reach
 from bulkhead.running.guest import die_with_parent
 from bulkhead.running.qemu import MAC, Machine, NetworkCard
 from bulkhead.running.reach import DEFAULT_FORWARDS, ChosenForward, Guest

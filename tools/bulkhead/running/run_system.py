@@ -7,9 +7,8 @@ from collections.abc import Sequence
 
 from bulkhead import console
 from bulkhead.errors import UserError
-from bulkhead.inspecting import attach
 from bulkhead.output_path import check_output_path
-from bulkhead.running import reach
+from bulkhead.running import attach, reach
 from bulkhead.running.reach import (
     DEFAULT_FORWARDS,
     ECHO,

@@ -13,7 +13,6 @@ from ctypes import sizeof
 from dataclasses import dataclass
 
 from bulkhead.errors import UserError
-from bulkhead.inspecting.attach import Running
 from bulkhead.layouts.hypervisor import (
     SCHEDULER_TRACE_BYTES,
     TRACE_KIND_SHIFT,
@@ -25,6 +24,7 @@ from bulkhead.layouts.hypervisor import (
     TraceRecord,
     Vcpu,
 )  # fmt: skip
+from bulkhead.running.attach import Running
 from bulkhead.system.description import PAGE_BYTES
 from bulkhead.system.reports import State, VcpuReport, parse
 from bulkhead.tracing.reports import Read

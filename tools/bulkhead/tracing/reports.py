@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bulkhead.errors import UserError
-from bulkhead.inspecting.attach import GuestMemory
 from bulkhead.layouts import beginning, kernel
 from bulkhead.layouts.kernel import REPORT_MAGIC, ReportDirectory, ReportKind
+from bulkhead.running.attach import GuestMemory
 from bulkhead.running.qmp import QmpClient, QmpError
 
 Read = Callable[[int, int], bytes]  # reads bytes at a physical address

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 from bulkhead import console
 from bulkhead.errors import UserError
-from bulkhead.inspecting.attach import Running, attach, attach_bare
 from bulkhead.inspecting.stat_channels import channel_records, channel_table, read_channels
 from bulkhead.output_path import check_output_path
+from bulkhead.running.attach import Running, attach, attach_bare
 from bulkhead.running.qmp import QmpClient
 from bulkhead.system.images import programs
 from bulkhead.system.problems import choose, show

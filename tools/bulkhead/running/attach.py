@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from bulkhead.errors import UserError
-from bulkhead.inspecting import machine_memory
 from bulkhead.paths import OUTPUT
+from bulkhead.running import machine_memory
 from bulkhead.running.qmp import QmpClient, QmpError
 from bulkhead.system.layout import Layout, section_bytes
 from bulkhead.system.model import ChannelKind
