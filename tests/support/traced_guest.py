@@ -7,8 +7,8 @@ import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from bulkhead.inspecting.reports import Guest
 from bulkhead.running.attach import GuestMemory
-from bulkhead.tracing.reports import Guest
 
 START, PHYSICAL, BYTES = 0x4000_0000, 0x9000_0000, 1 << 20
 KERNEL = START + 0x1_0000

@@ -17,11 +17,11 @@ from support.managed_system import BOARD, MANAGER
 from support.translation_tables import HypervisorMemory
 from support.written_system import TWO_STATES, StartGuest, boot, reports
 
+from bulkhead.inspecting.reports import Guest, physical_memory
 from bulkhead.running.attach import facts_of
 from bulkhead.running.guest import GuestProcess
 from bulkhead.system.description import PAGE_BYTES
 from bulkhead.system.layout import Layout, Range
-from bulkhead.tracing.reports import Guest, physical_memory
 from bulkhead.tracing.ring import ConnectionChange, Event, read_trace
 from bulkhead.tracing.timeline import make_timeline
 

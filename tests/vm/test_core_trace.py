@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 from support.written_system import TWO_STATES, StartGuest, reports
 
+from bulkhead.inspecting.reports import physical_memory
 from bulkhead.running.attach import facts_of
 from bulkhead.running.qemu import UserNetwork
 from bulkhead.settings import Settings
@@ -23,7 +24,6 @@ from bulkhead.system.assemble import assemble, read
 from bulkhead.system.machine import machine
 from bulkhead.tracing.core_ring import read_core
 from bulkhead.tracing.core_schedule import CoreSchedule, Reason, make_schedule
-from bulkhead.tracing.reports import physical_memory
 from bulkhead.tracing.timeline import Lane, State
 
 _FREQUENCY = 1_000_000_000

@@ -13,10 +13,10 @@ from support.physical_memory import PhysicalMemory, arguments
 
 from bulkhead.building.build import guest_image
 from bulkhead.errors import UserError
+from bulkhead.inspecting.reports import Guest, physical_memory
 from bulkhead.running.attach import GuestMemory
 from bulkhead.running.guest import GuestProcess
 from bulkhead.running.qemu import Machine
-from bulkhead.tracing.reports import Guest, physical_memory
 from bulkhead.tracing.ring import Event, Trace, read_trace
 from bulkhead.tracing.timeline import State, make_timeline
 

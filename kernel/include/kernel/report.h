@@ -6,7 +6,8 @@
  * The image begins with the header of an arm64 Image (64 bytes). Behind it, at offset 64, is the
  * locator: 8 bytes REPORT_MAGIC, and 8 bytes with the distance from the locator to the report
  * directory. The directory lists kind, version, address and size of each report. All numbers are
- * little-endian; an address is a guest-physical one. tools/bulkhead/tracing/reports.py reads them.
+ * little-endian; an address is a guest-physical one. tools/bulkhead/inspecting/reports.py reads
+ * them.
  *
  * To add a report: add a kind below and to kernel/layouts.c, publish the memory when it has its
  * content, and describe the content in a header. A change of a report's layout needs another

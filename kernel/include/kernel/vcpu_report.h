@@ -2,7 +2,8 @@
 /*
  * The VCPUs and their counters, for tools outside of the guest (kernel/report.h, REPORT_VCPUS). The
  * kernel counts in this table itself. `./bulkhead stat` and `top` read it while the guest runs;
- * their reader is tools/bulkhead/tracing/vcpus.py. Programs call vcpu_statistics() (kernel/vcpu.h).
+ * their reader is tools/bulkhead/inspecting/vcpus.py. Programs call vcpu_statistics()
+ * (kernel/vcpu.h).
  *
  * A tool reads the table as a whole, twice. A record is valid if its fields up to `since` are the
  * same in both copies, and `sequence` is even. Each counter is one store, and does not decrease

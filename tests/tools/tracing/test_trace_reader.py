@@ -18,8 +18,8 @@ from support.traced_guest import (
 )
 
 from bulkhead.errors import EXIT_USER_ERROR, UserError
+from bulkhead.inspecting.reports import Guest, Kind, find_report, list_reports
 from bulkhead.running.attach import GuestMemory, Running
-from bulkhead.tracing.reports import Guest, Kind, find_report, list_reports
 from bulkhead.tracing.ring import Event, Trace, read_trace
 from bulkhead.tracing.trace_command import choose_guest, parse_duration
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from bulkhead import console
 from bulkhead.errors import UserError
+from bulkhead.inspecting.reports import Guest, UnreadableMachine, physical_memory
 from bulkhead.inspecting.stat_channels import (
     EndCounters,
     channel_records,
@@ -19,13 +20,7 @@ from bulkhead.inspecting.stat_channels import (
     read_channels,
 )
 from bulkhead.inspecting.stat_interrupts import interrupt_records, interrupt_table, is_shown
-from bulkhead.running.attach import Running, attach
-from bulkhead.running.qmp import QmpClient, QmpError
-from bulkhead.system.interrupt_sources import InterruptSource, read_sources
-from bulkhead.system.problems import duration
-from bulkhead.system.reports import CAUSES, VcpuReport, read_reports
-from bulkhead.tracing.reports import Guest, UnreadableMachine, physical_memory
-from bulkhead.tracing.vcpus import (
+from bulkhead.inspecting.vcpus import (
     Shares,
     VcpuCounters,
     continues,
@@ -33,6 +28,11 @@ from bulkhead.tracing.vcpus import (
     shares_since,
     shares_since_creation,
 )
+from bulkhead.running.attach import Running, attach
+from bulkhead.running.qmp import QmpClient, QmpError
+from bulkhead.system.interrupt_sources import InterruptSource, read_sources
+from bulkhead.system.problems import duration
+from bulkhead.system.reports import CAUSES, VcpuReport, read_reports
 
 if TYPE_CHECKING:
     from rich.console import Group

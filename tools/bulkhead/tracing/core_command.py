@@ -8,11 +8,11 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from bulkhead import console
+from bulkhead.inspecting.reports import Read
 from bulkhead.running.attach import Running
 from bulkhead.system.problems import duration
 from bulkhead.tracing.core_ring import CAPACITY, CoreTrace, read_core
 from bulkhead.tracing.core_schedule import CoreEvent, CoreSchedule, Reason, make_schedule
-from bulkhead.tracing.reports import Read
 from bulkhead.tracing.timeline import Lane, State, longest
 
 if TYPE_CHECKING:

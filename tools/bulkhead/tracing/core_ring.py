@@ -13,6 +13,7 @@ from ctypes import sizeof
 from dataclasses import dataclass
 
 from bulkhead.errors import UserError
+from bulkhead.inspecting.reports import Read
 from bulkhead.layouts.hypervisor import (
     SCHEDULER_TRACE_BYTES,
     TRACE_KIND_SHIFT,
@@ -27,7 +28,6 @@ from bulkhead.layouts.hypervisor import (
 from bulkhead.running.attach import Running
 from bulkhead.system.description import PAGE_BYTES
 from bulkhead.system.reports import State, VcpuReport, parse
-from bulkhead.tracing.reports import Read
 
 Kind = TraceKind  # of a record
 _RECORD_BYTES = sizeof(TraceRecord)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from bulkhead.errors import UserError
+from bulkhead.inspecting.reports import DamagedReport, Guest, Kind, find_report, name_text
 from bulkhead.layouts import beginning, kernel
 from bulkhead.layouts.kernel import (
     TRACE_CONNECTION_ERROR_SHIFT,
@@ -31,7 +32,6 @@ from bulkhead.layouts.kernel import (
     TraceVcpu,
     WaitKind,
 )  # fmt: skip
-from bulkhead.tracing.reports import DamagedReport, Guest, Kind, find_report, name_text
 
 Event = TraceKind
 Wait = WaitKind  # argument of Event.BLOCK

@@ -12,13 +12,7 @@ from typing import TYPE_CHECKING
 
 from bulkhead import console
 from bulkhead.errors import UserError
-from bulkhead.inspecting.stat_channels import channel_records, channel_table, read_channels
-from bulkhead.output_path import check_output_path
-from bulkhead.running.attach import Running, attach, attach_bare
-from bulkhead.running.qmp import QmpClient
-from bulkhead.system.images import programs
-from bulkhead.system.problems import choose, show
-from bulkhead.tracing.reports import (
+from bulkhead.inspecting.reports import (
     Guest,
     Kind,
     Read,
@@ -26,6 +20,12 @@ from bulkhead.tracing.reports import (
     list_reports,
     physical_memory,
 )
+from bulkhead.inspecting.stat_channels import channel_records, channel_table, read_channels
+from bulkhead.output_path import check_output_path
+from bulkhead.running.attach import Running, attach, attach_bare
+from bulkhead.running.qmp import QmpClient
+from bulkhead.system.images import programs
+from bulkhead.system.problems import choose, show
 from bulkhead.tracing.ring import ConnectionChange, Event, Trace, TracedEvent, read_trace
 from bulkhead.tracing.timeline import State, Timeline, is_idle, last, longest, make_timeline
 

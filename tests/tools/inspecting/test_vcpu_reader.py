@@ -13,8 +13,8 @@ from support.traced_guest import TracedGuest
 from support.vcpu_table import COUNT, HEADER_BYTES, RECORD_BYTES, TABLE, Record, memory_with_vcpus
 
 from bulkhead.errors import UserError
-from bulkhead.tracing.reports import Guest
-from bulkhead.tracing.vcpus import (
+from bulkhead.inspecting.reports import Guest
+from bulkhead.inspecting.vcpus import (
     Shares,
     VcpuCounters,
     continues,

@@ -11,6 +11,7 @@ from ctypes import sizeof
 from dataclasses import dataclass
 
 from bulkhead.errors import UserError
+from bulkhead.inspecting.reports import DamagedReport, Guest, Kind, find_report, name_text
 from bulkhead.layouts import beginning
 from bulkhead.layouts.kernel import (
     SCHEDULE_PERIOD_MAX,
@@ -19,7 +20,6 @@ from bulkhead.layouts.kernel import (
     VcpuRecordKind,
     VcpuReport,
 )  # fmt: skip
-from bulkhead.tracing.reports import DamagedReport, Guest, Kind, find_report, name_text
 
 _HEADER_BYTES = VcpuReport.records.offset
 _RECORD_BYTES = sizeof(VcpuRecord)
