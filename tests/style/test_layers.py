@@ -1,9 +1,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Includes go one way: programs, kernel or hypervisor, what they share of the hardware."""
+"""Includes go one way: programs, kernel or hypervisor, what they share of the hardware.
+
+The folders of a layer include each other one way, too.
+"""
 
 from __future__ import annotations
 
+import os.path
 import re
+from collections import defaultdict
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -54,6 +60,10 @@ def sources(layer: str) -> list[Path]:
 PORTS = {("virtio", "ports"), ("channel", "rtems")}
 
 
+def headers(path: Path) -> list[str]:
+    return re.findall(r"^#\s*include [<\"]([^>\"]+)", (ROOT / path).read_text(), re.M)
+
+
 def layers_of(header: str, includer: Path) -> set[str]:
     """Return the layers that have a header of that name, as far as the includer can mean it."""
     if (ROOT / includer.parent / header).is_file():
@@ -71,7 +81,7 @@ def test_layer_includes_only_those_below(layer: str) -> None:
     assert files
     wrong = []
     for path in files:
-        for header in re.findall(r"^#\s*include [<\"]([^>\"]+)", (ROOT / path).read_text(), re.M):
+        for header in headers(path):
             found = layers_of(header, path)
             if found and not found & (ALLOWED[layer] | {layer, "libc"}):
                 wrong.append(f"{path} includes {header}, of {', '.join(sorted(found))}")
@@ -89,6 +99,32 @@ def test_folder_includes_nothing_of_its_callers(folder: str) -> None:
         if Path(header).parts[0] in CALLERS[folder]
     ]
     assert wrong == []
+
+
+def folder(path: Path) -> str:
+    return path.parts[1] if len(path.parts) > 2 else ""
+
+
+def included_folders(layer: str) -> dict[str, set[str]]:
+    """Return for each folder of a layer the other ones that it includes headers of."""
+    included = defaultdict(set)
+    for path in sources(layer):
+        for header in headers(path):
+            for place in (path.parent, Path(layer, "include"), Path(layer)):
+                found = Path(os.path.normpath(place / header))
+                if found.parts[0] == layer and (ROOT / found).is_file():
+                    included[folder(path)].add(folder(found))
+                    break
+    return {name: others - {name} for name, others in included.items()}
+
+
+# The folders of the hypervisor still include each other in circles.
+@pytest.mark.parametrize("layer", sorted(ALLOWED.keys() - {"hypervisor"}))
+def test_folders_include_each_other_in_no_circle(layer: str) -> None:
+    try:
+        TopologicalSorter(included_folders(layer)).prepare()
+    except CycleError as error:
+        pytest.fail(f"{layer}/: {' is included by '.join(error.args[1])}")
 
 
 def test_assembly_of_arch_calls_only_what_its_headers_declare() -> None:
