@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Types of the kernel, of channels and of the test of admission that the tools use
- * (tools/layouts/layout.h).
+ * Types of the kernel, of channels and of the test of admission that the tools use, and what the
+ * kernel's assembly uses (tools/layouts/layout.h).
  */
 #include "layout.h"
 
@@ -32,6 +32,7 @@ void layouts_limits(void)
     LAYOUT_CONSTANT(VCPU_ARGUMENTS_TEXT_BYTES);
     LAYOUT_CONSTANT(ADMISSION_LATE_PERIODS);
     LAYOUT_CONSTANT(SCHEDULE_PERIOD_MAX);
+    LAYOUT_CONSTANT(SCHEDULE_NEVER);
     LAYOUT_ENUMERATOR(admission_kind, ADMISSION_, MAIN);
     LAYOUT_ENUMERATOR(admission_kind, ADMISSION_, IO);
     LAYOUT_ENUMERATOR(admission_kind, ADMISSION_, IO_OF_PERIOD);
@@ -42,17 +43,33 @@ void layouts_limits(void)
     LAYOUT_ENUMERATOR(schedule_error, SCHEDULE_, TOO_MANY_VCPUS);
     LAYOUT_ENUMERATOR(schedule_error, SCHEDULE_, OVERLOADED);
     LAYOUT_ENUMERATOR(schedule_error, SCHEDULE_, UNDECIDED);
+    LAYOUT_STRUCT(admission_vcpu);
+    LAYOUT_NUMBER(admission_vcpu, kind);
+    LAYOUT_NUMBER(admission_vcpu, budget);
+    LAYOUT_NUMBER(admission_vcpu, period);
+    LAYOUT_WHOLE_STRUCT(admission_response);
+    LAYOUT_NUMBER(admission_response, ticks);
+    LAYOUT_NUMBER(admission_response, deadline);
+    LAYOUT_NUMBER(admission_response, excess);
+    LAYOUT_WHOLE_STRUCT(admission_result);
+    LAYOUT_NUMBER(admission_result, vcpu);
+    LAYOUT_NUMBER(admission_result, excess);
 }
 
 void layouts_reports(void)
 {
+    LAYOUT_ASSEMBLY(REPORT_MAGIC, REPORT_MAGIC);
     LAYOUT_CONSTANT(REPORT_MAGIC);
+    LAYOUT_CONSTANT(REPORT_LOCATOR_OFFSET);
     LAYOUT_CONSTANT(VCPU_REPORT_VERSION);
     LAYOUT_ENUMERATOR(report_kind, REPORT_, TRACE);
     LAYOUT_ENUMERATOR(report_kind, REPORT_, VCPUS);
     LAYOUT_ENUMERATOR(vcpu_record_kind, VCPU_RECORD_, FREE);
     LAYOUT_ENUMERATOR(vcpu_record_kind, VCPU_RECORD_, MAIN);
     LAYOUT_ENUMERATOR(vcpu_record_kind, VCPU_RECORD_, IO);
+    LAYOUT_WHOLE_STRUCT(report_locator);
+    LAYOUT_NUMBER(report_locator, magic);
+    LAYOUT_NUMBER(report_locator, distance);
     LAYOUT_WHOLE_STRUCT(report);
     LAYOUT_NUMBER(report, kind);
     LAYOUT_NUMBER(report, version);

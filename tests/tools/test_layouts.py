@@ -33,6 +33,11 @@ def test_whole_structure_with_a_gap_is_refused() -> None:
         layouts.python(found, "a.c")
 
 
+def test_constants_of_64_bits() -> None:
+    found = [["constant", "NEVER", "-1", "1"], ["constant", "NONE", "-1", "0"]]
+    assert layouts.python(found, "a.c").endswith("NEVER = 0xFFFFFFFFFFFFFFFF\nNONE = -1\n")
+
+
 def test_members_are_in_order() -> None:
     member = ["member", "a", "b", "0", "8", "8", "0"]
     with pytest.raises(layouts.Mistake, match="before offset 0 end at 8"):

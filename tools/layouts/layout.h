@@ -26,8 +26,11 @@
 /* A constant of the assembler: an offset, a size. */
 #define LAYOUT_ASSEMBLY(name, value) LAYOUT_RECORD("assembly " #name " %c0", LAYOUT_VALUE(value))
 
-/* A number of a macro or an enumerator, under its own name. */
-#define LAYOUT_CONSTANT(name) LAYOUT_RECORD("constant " #name " %c0", LAYOUT_VALUE(name))
+/* A number of a macro or an enumerator, under its own name. The record also tells whether it is of
+ * 64 bits without a sign: LAYOUT_VALUE() gives the larger half of these a sign. */
+#define LAYOUT_CONSTANT(name)                                       \
+    LAYOUT_RECORD("constant " #name " %c0 %c1", LAYOUT_VALUE(name), \
+                  LAYOUT_VALUE(_Generic((name), unsigned long: 1, default: 0)))
 
 /* An enumerator `prefix` ## `name` of `enum type`, under `name`. */
 #define LAYOUT_ENUMERATOR(type, prefix, name) \

@@ -77,7 +77,7 @@ def python(found: list[list[str]], source: str) -> str:
     structures: dict[str, Structure] = {}
     for kind, name, *rest in found:
         if kind == "constant":
-            constants[name] = rest[0]
+            constants[name] = _constant(*rest)
         elif kind == "enumerator":
             enumerations.setdefault(name, {})[rest[0]] = rest[1]
         elif kind in ("struct", "whole"):
@@ -138,6 +138,10 @@ def _skip(name: str, structure: Structure, offset: int) -> None:
 
 def _class(name: str) -> str:
     return "".join(part.capitalize() for part in name.split("_"))
+
+
+def _constant(text: str, is_unsigned: str) -> str:
+    return str(int(text) % (1 << 64)) if is_unsigned == "1" else text
 
 
 def _number(text: str) -> str:

@@ -3,10 +3,9 @@
  * Reports: records that the kernel keeps in memory for tools outside of the guest, which read them
  * while the guest runs, without its help and without symbols of its image.
  *
- * The image begins with the header of an arm64 Image (64 bytes). Behind it, at offset 64, is the
- * locator: 8 bytes REPORT_MAGIC, and 8 bytes with the distance from the locator to the report
- * directory. The directory lists kind, version, address and size of each report. All numbers are
- * little-endian; an address is a guest-physical one. tools/bulkhead/inspecting/reports.py reads
+ * The image begins with the header of an arm64 Image. Behind it is the locator, which leads to the
+ * report directory. The directory lists kind, version, address and size of each report. All numbers
+ * are little-endian; an address is a guest-physical one. tools/bulkhead/inspecting/reports.py reads
  * them.
  *
  * To add a report: add a kind below and to kernel/layouts.c, publish the memory when it has its
@@ -21,6 +20,15 @@
 
 /* "BULKRPT1" */
 #define REPORT_MAGIC UINT64_C(0x315450524b4c5542)
+
+/* Offset of the locator in the image. */
+#define REPORT_LOCATOR_OFFSET 64u
+
+/* report/locator.S defines it. */
+struct report_locator {
+    uint64_t magic;   /* REPORT_MAGIC */
+    int64_t distance; /* bytes from the locator to the report directory */
+};
 
 #define REPORTS_MAX 8u
 

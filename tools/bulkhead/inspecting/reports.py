@@ -6,7 +6,6 @@ The guest is not trusted: every address and size is checked before use.
 
 from __future__ import annotations
 
-import struct
 import tempfile
 from collections.abc import Callable
 from ctypes import sizeof
@@ -15,7 +14,13 @@ from pathlib import Path
 
 from bulkhead.errors import UserError
 from bulkhead.layouts import beginning, kernel
-from bulkhead.layouts.kernel import REPORT_MAGIC, ReportDirectory, ReportKind
+from bulkhead.layouts.kernel import (
+    REPORT_LOCATOR_OFFSET,
+    REPORT_MAGIC,
+    ReportDirectory,
+    ReportKind,
+    ReportLocator,
+)
 from bulkhead.running.attach import GuestMemory
 from bulkhead.running.qmp import QmpClient, QmpError
 
@@ -23,8 +28,6 @@ Read = Callable[[int, int], bytes]  # reads bytes at a physical address
 
 Kind = ReportKind
 
-_IMAGE_HEADER_BYTES = 64
-_LOCATOR = struct.Struct("<Qq")  # kernel/report/locator.S
 _DIRECTORY_BYTES = ReportDirectory.reports.offset
 _REPORTS_MAX = 64  # more than any kernel has
 _REPORT_BYTES_MAX = 128 << 20
@@ -101,14 +104,15 @@ def physical_memory(qmp: QmpClient) -> Read:
 
 def list_reports(guest: Guest) -> list[Report] | None:
     """Return the reports of a guest, or None if its image is not one with reports."""
-    locator = guest.memory.kernel + _IMAGE_HEADER_BYTES
+    start = guest.memory.kernel + REPORT_LOCATOR_OFFSET
     try:
-        magic, distance = _LOCATOR.unpack(guest.read(locator, _LOCATOR.size, "the locator"))
+        data = guest.read(start, sizeof(ReportLocator), "the locator")
     except DamagedReport:
         return None  # the image is larger than the memory, or begins somewhere else
-    if magic != REPORT_MAGIC:
+    locator = ReportLocator.from_buffer_copy(data)
+    if locator.magic != REPORT_MAGIC:
         return None
-    address = locator + distance
+    address = start + locator.distance
     directory = beginning(ReportDirectory, guest.read(address, _DIRECTORY_BYTES, "the directory"))
     if directory.magic != REPORT_MAGIC:
         raise DamagedReport(guest, f"there is no directory at {address:#x}")

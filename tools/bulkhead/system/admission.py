@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Admission of VCPUs to a core, by the C source that the kernel is built from.
 
-The sources of schedule/ are compiled into a shared library when their content has changed. The
-structures below are those of schedule/admission.h.
+The sources of schedule/ are compiled into a shared library when their content has changed. Its
+structures are those of schedule/admission.h, which every processor of 64 bits lays out as AArch64.
 """
 
 from __future__ import annotations
@@ -18,7 +18,15 @@ from pathlib import Path
 from bulkhead import lock
 from bulkhead.building.build import BuildFailure
 from bulkhead.errors import UserError
-from bulkhead.layouts.kernel import ADMISSION_LATE_PERIODS, AdmissionKind, ScheduleError
+from bulkhead.layouts.kernel import (
+    ADMISSION_LATE_PERIODS,
+    SCHEDULE_NEVER,
+    AdmissionKind,
+    AdmissionResponse,
+    AdmissionResult,
+    AdmissionVcpu,
+    ScheduleError,
+)
 from bulkhead.paths import BUILD, ROOT
 from bulkhead.setup import packages
 from bulkhead.system.model import Vcpu, VcpuPolicy
@@ -28,31 +36,9 @@ _SCHEDULE = ROOT / "schedule"
 # Without the C library, whose headers are a package of their own.
 _FLAGS = ("-std=c11", "-O2", "-ffreestanding", "-nostdlib", "-fPIC", "-shared")
 _NANOSECONDS_PER_SECOND = 1_000_000_000
-_NEVER = (1 << 64) - 1  # SCHEDULE_NEVER
-
 
 Verdict = ScheduleError
 _KINDS = {VcpuPolicy.MAIN: AdmissionKind.MAIN, VcpuPolicy.IO: AdmissionKind.IO}
-
-
-class _Vcpu(ctypes.Structure):
-    _fields_ = (
-        ("kind", ctypes.c_int),
-        ("budget", ctypes.c_uint64),
-        ("period", ctypes.c_uint64),
-    )
-
-
-class _Response(ctypes.Structure):
-    _fields_ = (
-        ("ticks", ctypes.c_uint64),
-        ("deadline", ctypes.c_uint64),
-        ("excess", ctypes.c_uint64),
-    )
-
-
-class _Result(ctypes.Structure):
-    _fields_ = (("vcpu", ctypes.c_size_t), ("excess", ctypes.c_uint64))
 
 
 @dataclass(frozen=True)
@@ -82,16 +68,16 @@ def admit(vcpus: Sequence[Vcpu], counter_hz: int) -> Admission:
     As in the kernel, budgets are rounded up and periods down to ticks of the core's counter.
     """
     count = len(vcpus)
-    given = (_Vcpu * count)()
+    given = (AdmissionVcpu * count)()
     for each, vcpu in zip(given, vcpus, strict=True):
         each.kind = AdmissionKind.IO_OF_PERIOD if vcpu.is_of_period else _KINDS[vcpu.policy]
         each.budget = -(-vcpu.budget * counter_hz // _NANOSECONDS_PER_SECOND)
         each.period = vcpu.period * counter_hz // _NANOSECONDS_PER_SECOND
-    responses = (_Response * count)()
-    result = _Result()
+    responses = (AdmissionResponse * count)()
+    result = AdmissionResult()
     verdict = Verdict(_library().admission_test(given, count, responses, ctypes.byref(result)))
     analysed = verdict in (Verdict.OK, Verdict.OVERLOADED, Verdict.UNDECIDED)
-    late = _NEVER
+    late = SCHEDULE_NEVER
     if verdict is Verdict.OVERLOADED:
         late = _library().admission_late_response(given, count, result.vcpu)
     return Admission(
@@ -102,7 +88,7 @@ def admit(vcpus: Sequence[Vcpu], counter_hz: int) -> Admission:
     )
 
 
-def _response(found: _Response, counter_hz: int) -> Response:
+def _response(found: AdmissionResponse, counter_hz: int) -> Response:
     return Response(
         _time(found.ticks, counter_hz),
         found.deadline * _NANOSECONDS_PER_SECOND // counter_hz,
@@ -111,7 +97,7 @@ def _response(found: _Response, counter_hz: int) -> Response:
 
 
 def _time(ticks: int, counter_hz: int) -> int | None:
-    return None if ticks == _NEVER else _nanoseconds(ticks, counter_hz)
+    return None if ticks == SCHEDULE_NEVER else _nanoseconds(ticks, counter_hz)
 
 
 def _nanoseconds(ticks: int, counter_hz: int) -> int:
@@ -138,14 +124,14 @@ def _library() -> ctypes.CDLL:
     library = ctypes.CDLL(str(_compiled()))
     library.admission_test.restype = ctypes.c_int
     library.admission_test.argtypes = (
-        ctypes.POINTER(_Vcpu),
+        ctypes.POINTER(AdmissionVcpu),
         ctypes.c_size_t,
-        ctypes.POINTER(_Response),
-        ctypes.POINTER(_Result),
+        ctypes.POINTER(AdmissionResponse),
+        ctypes.POINTER(AdmissionResult),
     )
     library.admission_late_response.restype = ctypes.c_uint64
     library.admission_late_response.argtypes = (
-        ctypes.POINTER(_Vcpu),
+        ctypes.POINTER(AdmissionVcpu),
         ctypes.c_size_t,
         ctypes.c_size_t,
     )
