@@ -3,24 +3,30 @@
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Sequence
+from ctypes import sizeof
 from dataclasses import dataclass
 
-from bulkhead.layouts.kernel import VCPU_REPORT_VERSION
+from bulkhead.layouts.kernel import (
+    VCPU_REPORT_VERSION,
+    ReportKind,
+    VcpuRecord,
+    VcpuRecordKind,
+    VcpuReport,
+)
 from support.traced_guest import START, TRACE, TracedGuest
 
-HEADER_BYTES, RECORD_BYTES = 24, 88
-COUNT = 4
+HEADER_BYTES, RECORD_BYTES = VcpuReport.records.offset, sizeof(VcpuRecord)
+COUNT = 4  # fewer than the kernel's
 TABLE = TRACE - START  # offset in the memory
 
 
 @dataclass(frozen=True)
 class Record:
-    """A record, as the kernel writes it; times in ticks. The order is that of its fields."""
+    """The members of a record, as the kernel writes them; times in ticks."""
 
     sequence: int = 2
-    kind: int = 1
+    kind: int = VcpuRecordKind.MAIN
     name: bytes = b"loop"
     budget: int = 1_000
     period: int = 10_000
@@ -32,7 +38,7 @@ class Record:
     deadline_misses: int = 5
 
     def packed(self) -> bytes:
-        return struct.pack("<II16s8Q", *vars(self).values())
+        return bytes(VcpuRecord(**vars(self)))
 
 
 def memory_with_vcpus(
@@ -46,8 +52,9 @@ def memory_with_vcpus(
     version: int = VCPU_REPORT_VERSION,
 ) -> bytearray:
     """Return the memory of a guest with a table of COUNT records. Those not given are free."""
-    memory = TracedGuest(kind=2, version=version, trace_bytes=table_bytes).memory()
-    table = struct.pack("<QQII", frequency, until, count, record_bytes)
+    guest = TracedGuest(kind=ReportKind.VCPUS, version=version, trace_bytes=table_bytes)
+    memory = guest.memory()
+    table = bytes(VcpuReport(frequency, until, count, record_bytes))[:HEADER_BYTES]
     table += b"".join(each.packed() for each in records)
     table = table.ljust(HEADER_BYTES + COUNT * RECORD_BYTES, b"\0")
     memory[TABLE : TABLE + len(table)] = table

@@ -14,6 +14,7 @@ from support.physical_memory import PhysicalMemory, arguments
 from bulkhead.building.build import guest_image
 from bulkhead.errors import UserError
 from bulkhead.inspecting.reports import Guest, physical_memory
+from bulkhead.layouts.kernel import REPORT_LOCATOR_OFFSET, REPORT_MAGIC, ReportLocator
 from bulkhead.running.attach import GuestMemory
 from bulkhead.running.guest import GuestProcess
 from bulkhead.running.qemu import Machine
@@ -193,9 +194,11 @@ def test_a_guest_that_damages_its_directory(start_guest: StartGuest, tmp_path: P
     gdb = tmp_path / "gdb"
     guest = start_guest(replace(machine("trace=256"), extra=arguments(gdb)))
     guest.wait_for("trace: begins")
-    locator = 0x4020_0040
+    locator = 0x4020_0000 + REPORT_LOCATOR_OFFSET
+    distance = 1 << 40
     with PhysicalMemory(gdb) as memory:
-        assert memory.read(locator, 8) == b"BULKRPT1"
-        memory.write(locator + 8, (1 << 40).to_bytes(8, "little"))
-    with pytest.raises(UserError, match="are damaged: the directory at 0x10040200040 is outside"):
+        assert memory.read(locator, 8) == REPORT_MAGIC.to_bytes(8, "little")
+        memory.write(locator + ReportLocator.distance.offset, distance.to_bytes(8, "little"))
+    directory = f"{locator + distance:#x}"
+    with pytest.raises(UserError, match=f"are damaged: the directory at {directory} is outside"):
         traced(guest)

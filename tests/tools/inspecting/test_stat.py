@@ -62,7 +62,7 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> Machine:
         [
             memory_with_vcpus([Record(name=b"frames", kind=2)]),
             memory_with_vcpus([Record(kind=9)]),
-            TracedGuest(locator_magic=b"anything").memory(),
+            TracedGuest(locator_magic=0).memory(),
         ]
     )
     names = ("net", "rogue", "linux")

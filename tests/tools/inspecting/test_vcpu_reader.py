@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import random
-import struct
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -25,6 +24,7 @@ from bulkhead.inspecting.vcpus import (
 
 FREE = Record(0, 0, b"", 0, 0, 0, 0, 0, 0, 0, 0)
 SECOND_NS = 1_000_000_000
+TOO_LARGE = HEADER_BYTES + 257 * RECORD_BYTES
 
 
 def guest(
@@ -119,7 +119,7 @@ def test_a_smaller_counter_began_again(counter: str) -> None:
 def test_guests_without_vcpus() -> None:
     assert read_vcpus(guest([])) == []
     assert read_vcpus(TracedGuest().guest()) == []  # a trace only
-    assert read_vcpus(TracedGuest(locator_magic=b"anything").guest()) == []
+    assert read_vcpus(TracedGuest(locator_magic=0).guest()) == []
 
 
 def test_a_vcpu_that_changes_while_it_is_read() -> None:
@@ -179,10 +179,20 @@ def test_names_are_harmless() -> None:
         (guest(table_bytes=8), "a table of VCPUs of 8 bytes"),
         (guest(table_bytes=1 << 20), "exceeds its memory"),
         (guest(table_bytes=1 << 19), "damaged: a table of VCPUs of 524288 bytes"),
-        (guest(count=257, table_bytes=24 + 257 * 88), "damaged: a table of VCPUs of 22640 bytes"),
-        (guest(count=COUNT + 1), "5 records of 88 bytes in a table of VCPUs of 376 bytes"),
-        (guest(count=1 << 31), "2147483648 records of 88 bytes"),
-        (guest(count=8, record_bytes=44), "8 records of 44 bytes"),
+        (
+            guest(count=257, table_bytes=TOO_LARGE),
+            f"damaged: a table of VCPUs of {TOO_LARGE} bytes",
+        ),
+        (
+            guest(count=COUNT + 1),
+            f"{COUNT + 1} records of {RECORD_BYTES} bytes in a table of VCPUs of "
+            f"{HEADER_BYTES + COUNT * RECORD_BYTES} bytes",
+        ),
+        (guest(count=1 << 31), f"2147483648 records of {RECORD_BYTES} bytes"),
+        (
+            guest(count=2 * COUNT, record_bytes=RECORD_BYTES // 2),
+            f"{2 * COUNT} records of {RECORD_BYTES // 2} bytes",
+        ),
         (guest(record_bytes=0), "4 records of 0 bytes"),
         (guest(frequency=0), "a counter of 0 Hz"),
         (guest([Record(kind=7)]), "VCPU 1 is of kind 7, with 1000 of 10000 ticks"),
@@ -212,12 +222,11 @@ def test_random_damage_is_one_line() -> None:
     chance = random.Random(1)
     lines = []
     for _ in range(300):
-        record = bytearray(Record().packed())
+        memory = memory_with_vcpus([Record()])
         for _ in range(chance.randint(1, 8)):
-            record[chance.randrange(RECORD_BYTES)] = chance.randrange(256)
-        made = guest([Record(*struct.unpack("<II16s8Q", record))])
+            memory[TABLE + HEADER_BYTES + chance.randrange(RECORD_BYTES)] = chance.randrange(256)
         try:
-            read_vcpus(made)
+            read_vcpus(TracedGuest(content=memory).guest())
         except UserError as error:
             lines.append(str(error))
     assert len(lines) > 100

@@ -3,21 +3,30 @@
 
 from __future__ import annotations
 
-import struct
-
+from bulkhead.layouts.hypervisor import REPORT_MAGIC, VcpuReport
+from bulkhead.system.description import PAGE_BYTES
 from bulkhead.system.reports import CAUSES, State, parse
 
-_MAGIC = 0x555043564B4C5542
+
+def page(magic: int = REPORT_MAGIC) -> bytes:
+    report = VcpuReport(
+        magic=magic,
+        processor=3,
+        partition=1,
+        state=State.RUNNING,
+        starts=2,
+        refused=7,
+        exits=tuple(range(100, 100 + len(CAUSES))),
+        syndrome=0x93,
+        address=0x41000000,
+        pc=0x40007D00,
+        used=5000,
+        switches=9,
+    )
+    return bytes(report).ljust(PAGE_BYTES, b"\0")
 
 
-def page(magic: int = _MAGIC) -> bytes:
-    counters = range(100, 100 + len(CAUSES))
-    report = struct.pack("<QIIIIQ", magic, 3, 1, 1, 2, 7)
-    report += struct.pack(f"<{len(CAUSES)}Q5Q", *counters, 0x93, 0x41000000, 0x40007D00, 5000, 9)
-    return report.ljust(4096, b"\0")
-
-
-def test_fields_have_the_hypervisors_offsets() -> None:
+def test_report_has_all_fields() -> None:
     report = parse(page())
     assert report is not None
     assert (report.core, report.partition, report.state, report.starts) == (3, 1, State.RUNNING, 2)
@@ -28,5 +37,5 @@ def test_fields_have_the_hypervisors_offsets() -> None:
 
 
 def test_a_page_without_a_report_is_none() -> None:
-    assert parse(bytes(4096)) is None
-    assert parse(page(magic=_MAGIC + 1)) is None
+    assert parse(bytes(PAGE_BYTES)) is None
+    assert parse(page(magic=REPORT_MAGIC + 1)) is None

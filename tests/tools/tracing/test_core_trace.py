@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 import json
-import struct
 from collections.abc import Callable, Sequence
+from ctypes import LittleEndianStructure, sizeof
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -15,11 +15,21 @@ from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as schema
 
 from bulkhead.cli import bulkhead
 from bulkhead.errors import EXIT_USER_ERROR, UserError
+from bulkhead.layouts.hypervisor import (
+    REPORT_MAGIC,
+    TRACE_KIND_SHIFT,
+    TRACE_LEVEL_SHIFT,
+    TRACE_NONE,
+    Processor,
+    SharedCore,
+    Trace,
+    TraceRecord,
+    Vcpu,
+    VcpuReport,
+)
 from bulkhead.layouts.hypervisor import SCHEDULER_TRACE_BYTES as TRACE_BYTES
-from bulkhead.layouts.hypervisor import Processor, SharedCore, Vcpu
 from bulkhead.running.attach import GuestMemory, Running
 from bulkhead.system.description import PAGE_BYTES
-from bulkhead.system.reports import CAUSES
 from bulkhead.tracing import trace_command
 from bulkhead.tracing.core_command import trace_cores
 from bulkhead.tracing.core_ring import CAPACITY, CoreTrace, Kind, read_core
@@ -32,7 +42,8 @@ PLACE = START + 15 * PAGE_BYTES  # of the core's page, before its ring
 RING = START + TRACE_BYTES
 END = RING + TRACE_BYTES + 6 * PAGE_BYTES  # with the pages of 2 processors and 3 VCPUs
 CORE = 1
-NONE = 32
+NONE = TRACE_NONE
+RECORD_BYTES = sizeof(TraceRecord)
 OFF, LOOP, MEDIA = 0, 1, 2
 STARTED = (1000, Kind.CHOICE, 0, 0b11, 0b11)
 Event = tuple[int, int, int, int, int]  # time in ns, kind, level, runnable, second
@@ -46,7 +57,7 @@ class Memory:
     ring: int = RING
     place: int = PLACE
     written: int | None = None  # bytes; default: those of all events
-    magic: int = 0x555043564B4C5542
+    magic: int = REPORT_MAGIC
     vcpus: tuple[int, ...] = (END - 2 * PAGE_BYTES, END - PAGE_BYTES)  # by level
     partitions: tuple[int, ...] = (LOOP, MEDIA)
     states: tuple[int, ...] = (1, 1)
@@ -64,28 +75,30 @@ class Memory:
     def memory(self) -> bytearray:
         memory = bytearray(END - START)
 
-        def put(address: int, data: bytes) -> None:
+        def put(address: int, content: LittleEndianStructure) -> None:
+            data = bytes(content)
             memory[address - START : address - START + len(data)] = data
 
-        second_processor = END - 4 * PAGE_BYTES
-        put(second_processor + Processor.shared.offset, struct.pack("<Q", self.place))
-        written = 16 * len(self.events) if self.written is None else self.written
-        put(PLACE, struct.pack("<QQ", self.ring, written))
+        put(END - 4 * PAGE_BYTES, Processor(shared=self.place))  # the second one's page
+        written = RECORD_BYTES * len(self.events) if self.written is None else self.written
+        core = SharedCore(trace=Trace(ring=self.ring, written=written))
         for level, page in enumerate(self.vcpus):
-            put(PLACE + SharedCore.vcpus.offset + 8 * level, struct.pack("<Q", page))
+            core.vcpus[level] = page
+        put(PLACE, core)
         for page, partition, state in zip(self.vcpus, self.partitions, self.states, strict=True):
-            report = struct.pack("<QIII", self.magic, CORE, partition, state)
+            report = VcpuReport(magic=self.magic, processor=CORE, partition=partition, state=state)
             if START <= page < END:
-                put(page, report.ljust(32 + 8 * (len(CAUSES) + 5), b"\0"))
-                put(page + Vcpu.number.offset, struct.pack("<I", self.number))
+                put(page, Vcpu(report=report, number=self.number))
         for number, event in enumerate(self.events):
-            put(RING + number % CAPACITY * 16, packed(event))
+            put(RING + number % CAPACITY * RECORD_BYTES, record(event))
         return memory
 
 
-def packed(event: Event) -> bytes:
+def record(event: Event) -> TraceRecord:
     time, kind, level, runnable, second = event
-    return struct.pack("<QII", time | level << 56 | kind << 62, runnable, second)
+    return TraceRecord(
+        time | level << TRACE_LEVEL_SHIFT | kind << TRACE_KIND_SHIFT, runnable, second
+    )
 
 
 def guest(name: str) -> GuestMemory:
@@ -149,14 +162,14 @@ def test_a_ring_that_has_wrapped() -> None:
 
 def test_records_that_are_overwritten_while_they_are_read() -> None:
     """The core has written 50 more before the ring was copied, and goes on."""
-    memory = Memory(numbered(CAPACITY + 150), written=16 * (CAPACITY + 100))
-    memory.after_ring = lambda own: setattr(own, "written", 16 * (CAPACITY + 160))
+    memory = Memory(numbered(CAPACITY + 150), written=RECORD_BYTES * (CAPACITY + 100))
+    memory.after_ring = lambda own: setattr(own, "written", RECORD_BYTES * (CAPACITY + 160))
     assert times(read(memory)) == list(range(1000 + 160 + 8, 1000 + CAPACITY + 100))
 
 
 def test_a_ring_that_is_overwritten_as_a_whole() -> None:
     memory = Memory(numbered(100))
-    memory.after_ring = lambda own: setattr(own, "written", 16 * (CAPACITY + 100))
+    memory.after_ring = lambda own: setattr(own, "written", RECORD_BYTES * (CAPACITY + 100))
     assert "4,096 records of core 1 were overwritten while they were read" in refused(memory)
 
 
@@ -164,11 +177,13 @@ def test_a_ring_that_is_overwritten_as_a_whole() -> None:
 def test_records_that_are_not_visible_yet(count: int) -> None:
     """`written` may become visible before the records, of which the places have old times, or 0."""
     for before in (20, CAPACITY + 20):
-        memory = Memory(numbered(before), written=16 * (before + count))
+        memory = Memory(numbered(before), written=RECORD_BYTES * (before + count))
         trace = read(memory)
         assert times(trace)[-1] == 1000 + before - 1
         assert trace.written == before
-    assert "is earlier than the one before" in refused(Memory(numbered(20), written=16 * 29))
+    assert "is earlier than the one before" in refused(
+        Memory(numbered(20), written=RECORD_BYTES * 29)
+    )
 
 
 def test_two_records_at_one_time() -> None:

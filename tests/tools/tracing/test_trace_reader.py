@@ -4,24 +4,44 @@
 from __future__ import annotations
 
 import random
+from ctypes import sizeof
 
 import pytest
 from support.traced_guest import (
     BYTES,
     DIRECTORY,
     EVENTS_OFFSET,
+    KERNEL,
     START,
+    THREADS_OFFSET,
     TRACE,
     TracedGuest,
-    set_written,
+    header_in,
     write_event,
 )
 
 from bulkhead.errors import EXIT_USER_ERROR, UserError
 from bulkhead.inspecting.reports import Guest, Kind, find_report, list_reports
+from bulkhead.layouts.kernel import (
+    REPORT_LOCATOR_OFFSET,
+    REPORT_MAGIC,
+    TRACE_EVENTS_MIN,
+    TRACE_WAIT_KIND_SHIFT,
+    Report,
+    ReportDirectory,
+    ReportLocator,
+    TraceEvent,
+    TraceNameState,
+    TraceThread,
+)
 from bulkhead.running.attach import GuestMemory, Running
-from bulkhead.tracing.ring import Event, Trace, read_trace
+from bulkhead.tracing.ring import Event, Trace, Wait, read_trace
 from bulkhead.tracing.trace_command import choose_guest, parse_duration
+
+CAPACITY = TRACE_EVENTS_MIN
+SIZE = EVENTS_OFFSET + CAPACITY * sizeof(TraceEvent)  # of the trace
+TOO_HIGH = START + BYTES - SIZE + 1
+SWITCH = Event.SWITCH
 
 
 def read(guest: TracedGuest) -> Trace:
@@ -32,7 +52,7 @@ def read(guest: TracedGuest) -> Trace:
 
 def numbered(count: int) -> list[tuple[int, int, int, int]]:
     """Return events with their numbers as arguments and times."""
-    return [(1000 + number, 3, 1, number) for number in range(count)]
+    return [(1000 + number, Event.READY, 1, number) for number in range(count)]
 
 
 def arguments(trace: Trace) -> list[int]:
@@ -42,7 +62,11 @@ def arguments(trace: Trace) -> list[int]:
 def test_events_and_names() -> None:
     trace = read(
         TracedGuest(
-            events=[(70_000, 1, 5, 1), (80_000, 4, 5, 1 << 28 | 0x77), (90_000, 200, 1, 2)],
+            events=[
+                (70_000, SWITCH, 5, 1),
+                (80_000, Event.BLOCK, 5, Wait.MUTEX << TRACE_WAIT_KIND_SHIFT | 0x77),
+                (90_000, 200, 1, 2),
+            ],
             start_ticks=50_000,
             frequency=500_000_000,
             thread_names={5: "loop", 1: "idle"},
@@ -52,7 +76,7 @@ def test_events_and_names() -> None:
     switch, block, unknown = trace.events
     assert (switch.time_ns, switch.kind, switch.subject, switch.argument) == (
         40_000,
-        Event.SWITCH,
+        SWITCH,
         5,
         1,
     )
@@ -68,14 +92,14 @@ def test_events_and_names() -> None:
 
 
 def test_a_wait_of_an_unknown_kind() -> None:
-    trace = read(TracedGuest(events=[(1, 4, 5, 9 << 28)]))
+    trace = read(TracedGuest(events=[(1, Event.BLOCK, 5, 9 << TRACE_WAIT_KIND_SHIFT)]))
     assert trace.events[0].wait == "object of kind 9"
 
 
 def test_a_ring_that_wrapped() -> None:
     trace = read(TracedGuest(events=numbered(200)))
-    assert arguments(trace) == list(range(200 - 64 + 8, 200))
-    assert trace.lost == 200 - 64 + 8
+    assert arguments(trace) == list(range(200 - CAPACITY + 8, 200))
+    assert trace.lost == 200 - CAPACITY + 8
 
 
 def test_events_that_are_overwritten_while_they_are_read() -> None:
@@ -85,21 +109,21 @@ def test_events_that_are_overwritten_while_they_are_read() -> None:
     def write_more(memory: bytearray) -> None:
         nonlocal written
         for _ in range(3):
-            write_event(memory, 64, written, (5000 + written, 3, 1, written))
+            write_event(memory, CAPACITY, written, (5000 + written, Event.READY, 1, written))
             written += 1
-        set_written(memory, written)
+        header_in(memory).written = written
 
     guest = TracedGuest(events=numbered(written), after_read=write_more)
     trace = read(guest)
     # The events are in order, and none is torn or from the next round.
     assert arguments(trace) == list(range(trace.events[0].argument, trace.written))
-    assert trace.events[0].argument > 200 - 64
+    assert trace.events[0].argument > 200 - CAPACITY
     assert len(trace.events) > 20
 
 
 def test_a_ring_that_is_overwritten_as_a_whole() -> None:
     def jump(memory: bytearray) -> None:
-        set_written(memory, int.from_bytes(memory[TRACE - START + 16 :][:8], "little") + 40)
+        header_in(memory).written += 40
 
     with pytest.raises(UserError, match=r"was overwritten while it was read; .*trace=1024"):
         read(TracedGuest(events=numbered(200), after_read=jump))
@@ -112,7 +136,7 @@ def test_a_guest_that_restarts_while_it_is_read() -> None:
         nonlocal reads
         reads += 1
         if reads == 5:
-            set_written(memory, 0)
+            header_in(memory).written = 0
 
     with pytest.raises(UserError, match="was restarted while"):
         read(TracedGuest(events=numbered(20), after_read=restart))
@@ -130,16 +154,13 @@ def test_names_are_harmless() -> None:
 
 
 def test_a_live_thread_hides_an_ended_one() -> None:
-    guest = TracedGuest(thread_names={7: "old"})
-    memory = guest.memory()
-    at = TRACE - START + 64
-    ended = bytes([2]) + memory[at + 1 : at + 32]
-    guest = TracedGuest(thread_names={7: "new"})
+    second = TRACE - START + THREADS_OFFSET + sizeof(TraceThread)
+    ended = TraceThread(state=TraceNameState.ENDED, number=7, name=b"old")
 
     def add_ended(memory: bytearray) -> None:
-        memory[at + 32 : at + 64] = ended
+        memory[second : second + sizeof(ended)] = bytes(ended)
 
-    guest.after_read = add_ended
+    guest = TracedGuest(thread_names={7: "new"}, after_read=add_ended)
     assert read(guest).thread_name(7) == "new"
 
 
@@ -150,27 +171,27 @@ def test_a_live_thread_hides_an_ended_one() -> None:
         ({"directory": START - 8}, "the directory at 0x3ffffff8 is outside of its memory"),
         ({"directory": 1 << 62}, "the directory at 0x4000000000000000 is outside"),
         ({"directory": DIRECTORY + 8}, "there is no directory at 0x40020008"),
-        ({"directory_magic": b"BULKRPT2"}, "there is no directory at 0x40020000"),
-        ({"count": 1 << 31}, "the directory has 2147483648 reports of 24 bytes"),
+        ({"directory_magic": REPORT_MAGIC + 1}, "there is no directory at 0x40020000"),
+        ({"count": 1 << 31}, f"the directory has 2147483648 reports of {sizeof(Report)} bytes"),
         ({"report_bytes": 1 << 31}, "the directory has 1 reports of 2147483648 bytes"),
         ({"report_bytes": 0}, "the directory has 1 reports of 0 bytes"),
-        ({"address": START - 1}, "a report of 1296 bytes is at 0x3fffffff"),
-        ({"address": START + BYTES - 1295}, "the report of 1296 bytes at 0x400ffaf1 exceeds"),
-        ({"address": (1 << 64) - 8}, "the report of 1296 bytes at 0xfffffffffffffff8 exceeds"),
+        ({"address": START - 1}, f"a report of {SIZE} bytes is at 0x3fffffff"),
+        ({"address": TOO_HIGH}, f"the report of {SIZE} bytes at {TOO_HIGH:#x} exceeds"),
+        ({"address": (1 << 64) - 8}, f"the report of {SIZE} bytes at 0xfffffffffffffff8 exceeds"),
         ({"trace_bytes": (1 << 64) - 1}, "a report of 18446744073709551615 bytes"),
-        ({"trace_bytes": 63}, "a trace of 63 bytes"),
-        ({"trace_bytes": 1295}, "a trace of 1295 bytes, and a content of 1296"),
-        ({"capacity": 65}, "a ring of 65 events"),
-        ({"capacity": 32}, "a ring of 32 events"),
+        ({"trace_bytes": THREADS_OFFSET - 1}, f"a trace of {THREADS_OFFSET - 1} bytes"),
+        ({"trace_bytes": SIZE - 1}, f"a trace of {SIZE - 1} bytes, and a content of {SIZE}"),
+        ({"capacity": CAPACITY + 1}, f"a ring of {CAPACITY + 1} events"),
+        ({"capacity": CAPACITY // 2}, f"a ring of {CAPACITY // 2} events"),
         ({"capacity": 0}, "a ring of 0 events"),
-        ({"capacity": 1 << 23, "trace_bytes": 1296}, "a ring of 8388608 events"),
+        ({"capacity": 1 << 23, "trace_bytes": SIZE}, "a ring of 8388608 events"),
         ({"event_bytes": 0}, "events of 0 bytes"),
         ({"threads": 1 << 30}, "1073741824 threads"),
         ({"vcpus": (1 << 32) - 1}, "4294967295 VCPUs"),
         ({"frequency": 0}, "a counter of 0 Hz"),
         ({"frequency": (1 << 64) - 1}, "a counter of 18446744073709551615 Hz"),
-        ({"events": [(5, 1, 1, 1), (4, 1, 1, 1)]}, "event 1 is earlier than the one before"),
-        ({"events": [(5, 1, 1, 1)], "start_ticks": 6}, "event 0 is earlier"),
+        ({"events": [(5, SWITCH, 1, 1), (4, SWITCH, 1, 1)]}, "event 1 is earlier than the one"),
+        ({"events": [(5, SWITCH, 1, 1)], "start_ticks": 6}, "event 0 is earlier"),
         ({"written": (1 << 64) - 1, "start_ticks": 1}, "event 18446744073709551559 is earlier"),
     ],
 )  # fmt: skip
@@ -195,11 +216,13 @@ def test_random_damage_is_refused_or_read() -> None:
     source = random.Random(1)
     guest = TracedGuest(events=numbered(100), thread_names={1: "one"})
     whole = bytes(guest.memory())
-    kernel = 0x1_0000
+    locator, directory, trace = (
+        address - START for address in (KERNEL + REPORT_LOCATOR_OFFSET, DIRECTORY, TRACE)
+    )
     places = [
-        *range(kernel + 64, kernel + 80),
-        *range(DIRECTORY - START, DIRECTORY - START + 40),
-        *range(TRACE - START, TRACE - START + EVENTS_OFFSET + 64),
+        *range(locator, locator + sizeof(ReportLocator)),
+        *range(directory, directory + ReportDirectory.reports.offset + sizeof(Report)),
+        *range(trace, trace + EVENTS_OFFSET + 4 * sizeof(TraceEvent)),
     ]
     refused = 0
     for _ in range(3000):
@@ -214,7 +237,7 @@ def test_random_damage_is_refused_or_read() -> None:
 
 
 def test_an_image_without_reports() -> None:
-    guest = TracedGuest(locator_magic=b"\0" * 8).guest()
+    guest = TracedGuest(locator_magic=0).guest()
     assert list_reports(guest) is None
     assert read_trace(guest) is None
     # The image begins at the last bytes of the memory.
@@ -223,7 +246,7 @@ def test_an_image_without_reports() -> None:
 
 
 def test_a_report_of_another_kind() -> None:
-    guest = TracedGuest(kind=2).guest()
+    guest = TracedGuest(kind=Kind.VCPUS).guest()
     assert find_report(guest, Kind.TRACE) is None
     assert find_report(guest, Kind.VCPUS) is not None
     assert read_trace(guest) is None
@@ -249,7 +272,7 @@ def chosen(partition: str | None, *guests: Guest) -> str:
 
 
 def test_the_only_partition_with_a_trace_is_chosen() -> None:
-    linux = TracedGuest(locator_magic=b"\0" * 8).guest("linux")
+    linux = TracedGuest(locator_magic=0).guest("linux")
     off = TracedGuest(count=0).guest("off")
     net, control = TracedGuest().guest("net"), TracedGuest().guest("control")
     assert chosen(None, linux, net, off) == "net"
