@@ -26,10 +26,11 @@ void output_ring_clear(struct output_ring *ring)
     ring->removed = ring->added;
 }
 
-/* Sets the writer's count to 0 if its last byte has been removed from the ring. */
+/* Sets the writer's count to 0 if its last byte has been removed from the ring: as many bytes as
+ * the ring holds were added after it. */
 static void forget_sent(struct output_ring *ring, uint32_t writer)
 {
-    if ((int32_t)(ring->removed - ring->last_end[writer]) >= 0) {
+    if (ring->added - ring->last_end[writer] >= output_ring_length(ring)) {
         ring->unsent[writer] = 0;
     }
 }

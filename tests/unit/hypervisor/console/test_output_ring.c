@@ -140,6 +140,18 @@ static void test_charge_after_all_bytes_were_sent(void **state)
     assert_false(output_ring_has_room(&ring, 0, QUOTA, 91));
 }
 
+/* Others have written 2 GiB since the writer's last byte, and have bytes in the ring. */
+static void test_a_writer_that_was_silent(void **state)
+{
+    (void)state;
+    begin_at(0);
+    write_as(0, QUOTA);
+    ring.removed = (UINT32_C(1) << 31) + QUOTA + 1;
+    ring.added = ring.removed;
+    write_as(1, 50);
+    assert_true(output_ring_has_room(&ring, 0, QUOTA, QUOTA));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -149,6 +161,7 @@ int main(void)
         cmocka_unit_test(test_quota),
         cmocka_unit_test(test_sent_bytes_do_not_count),
         cmocka_unit_test(test_charge_after_all_bytes_were_sent),
+        cmocka_unit_test(test_a_writer_that_was_silent),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
