@@ -4,7 +4,7 @@
 from setuptools import Extension, setup
 
 LIBRARY = ("broadcast", "call", "connection", "copy", "error", "ring", "value", "wait")
-PORT = ("dax", "endpoint", "file", "function", "lock", "poll")
+PORT = ("dax", "endpoint", "file", "function", "kind", "lock", "poll")
 
 setup(
     ext_modules=[

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "endpoint.h"
 
-#include "function.h"
+#include "kind.h"
 #include "lock.h"
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -20,9 +21,38 @@ bool endpoint_fail(char *problem, const char *format, ...)
     return false;
 }
 
-void endpoint_name(struct linux_endpoint *endpoint, const char *name)
+struct linux_endpoint *endpoint_make(size_t bytes, const struct endpoint_operations *operations,
+                                     const char *name, char *problem)
 {
+    struct linux_endpoint *endpoint = calloc(1, bytes);
+
+    if (endpoint == NULL) {
+        endpoint_fail(problem, "there is no memory for an endpoint of %s", name);
+        return NULL;
+    }
+    endpoint->operations = operations;
+    endpoint->bell = -1;
+    endpoint->lock_file = -1;
     (void)snprintf(endpoint->name, sizeof(endpoint->name), "%.*s", (int)LINUX_NAME_BYTES - 1, name);
+    return endpoint;
+}
+
+void endpoint_free(struct linux_endpoint *endpoint)
+{
+    endpoint->operations->close(endpoint);
+    if (endpoint->bell >= 0) {
+        close(endpoint->bell);
+    }
+    if (endpoint->region != NULL) {
+        munmap(endpoint->region, endpoint->region_bytes);
+    }
+    free(endpoint);
+}
+
+void endpoint_set_kind(struct linux_endpoint *endpoint, enum linux_kind kind)
+{
+    endpoint->kind = kind;
+    endpoint->kind_operations = kind_operations(kind);
 }
 
 bool endpoint_check(uint64_t ring_bytes, char *problem)
@@ -36,52 +66,67 @@ bool endpoint_check(uint64_t ring_bytes, char *problem)
     return true;
 }
 
-void endpoint_place(struct linux_endpoint *endpoint, uint64_t ring_bytes)
+uint64_t endpoint_region_bytes(const struct linux_endpoint *endpoint, uint64_t ring_bytes)
 {
-    uint8_t *sections = (uint8_t *)endpoint->region + REGION_STATE_BYTES;
-    const uint32_t *states = endpoint->region;
-    uint64_t section_bytes = CHANNEL_CONTROL_BYTES + ring_bytes;
-
-    uint8_t *section[] = {
-        sections,
-        endpoint->kind == LINUX_ONE_WAY ? NULL : sections + section_bytes,
-    };
-
-    endpoint->memory = (struct channel_memory){
-        .own = section[endpoint->end],
-        .peer = section[1 - endpoint->end],
-        .ring_bytes = ring_bytes,
-        .peer_state =
-            endpoint->registers == NULL ? &endpoint->peer_state : &states[1 - endpoint->end],
-    };
+    return REGION_STATE_BYTES +
+           endpoint->kind_operations->sections * (CHANNEL_CONTROL_BYTES + ring_bytes);
 }
 
-bool endpoint_map(struct linux_endpoint *endpoint, int file, uint64_t offset, char *problem)
+bool endpoint_map(struct linux_endpoint *endpoint, int file, uint64_t offset, uint64_t ring_bytes,
+                  char *problem)
 {
-    uint64_t sections = endpoint_sections(endpoint->kind);
-    uint64_t section_bytes = (endpoint->region_bytes - REGION_STATE_BYTES) / sections;
-    uint8_t *section;
+    uint64_t section_bytes = CHANNEL_CONTROL_BYTES + ring_bytes;
+    uint64_t bytes = endpoint_region_bytes(endpoint, ring_bytes);
+    uint8_t *region = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, (off_t)offset);
+    uint8_t *sections[2] = {NULL, NULL};
 
-    endpoint->region =
-        mmap(NULL, endpoint->region_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, (off_t)offset);
-    if (endpoint->region == MAP_FAILED) {
+    if (region == MAP_FAILED) {
         return endpoint_fail(problem, "the memory of %s can't be mapped: %s", endpoint->name,
                              strerror(errno));
     }
+    for (unsigned i = 0; i < endpoint->kind_operations->sections; i++) {
+        sections[i] = region + REGION_STATE_BYTES + i * section_bytes;
+    }
+    endpoint->region = region;
+    endpoint->region_bytes = bytes;
+    endpoint->memory = (struct channel_memory){
+        .own = sections[endpoint->end],
+        .peer = sections[1 - endpoint->end],
+        .ring_bytes = ring_bytes,
+    };
     /* The page of states and the peer's section are mapped for reading only. A store there would
      * stop the partition, or change what the peer has written. A Linux whose pages are larger than
      * these parts leaves them writable. */
-    (void)mprotect(endpoint->region, REGION_STATE_BYTES, PROT_READ);
-    section = (uint8_t *)endpoint->region + REGION_STATE_BYTES;
-    if (endpoint->kind != LINUX_ONE_WAY || endpoint->end == 1) {
-        (void)mprotect(section + (1 - endpoint->end) * section_bytes, section_bytes, PROT_READ);
+    (void)mprotect(region, REGION_STATE_BYTES, PROT_READ);
+    if (sections[1 - endpoint->end] != NULL) {
+        (void)mprotect(sections[1 - endpoint->end], section_bytes, PROT_READ);
     }
     return true;
 }
 
+enum linux_kind linux_endpoint_kind(const struct linux_endpoint *endpoint)
+{
+    return endpoint->kind;
+}
+
+unsigned linux_endpoint_end(const struct linux_endpoint *endpoint)
+{
+    return endpoint->end;
+}
+
+uint64_t linux_endpoint_ring_bytes(const struct linux_endpoint *endpoint)
+{
+    return endpoint->memory.ring_bytes;
+}
+
+int linux_endpoint_bell(const struct linux_endpoint *endpoint)
+{
+    return endpoint->bell;
+}
+
 static bool lock_end(const struct linux_endpoint *endpoint, char *problem)
 {
-    if (lock_take(endpoint)) {
+    if (lock_take(endpoint->lock_file, endpoint->end)) {
         return true;
     }
     if (errno == EAGAIN || errno == EACCES) {
@@ -94,33 +139,14 @@ static bool lock_end(const struct linux_endpoint *endpoint, char *problem)
 
 bool linux_begin(struct linux_endpoint *endpoint, char *problem)
 {
-    const struct channel_memory *memory = &endpoint->memory;
-
     if (!lock_end(endpoint, problem)) {
         return false;
     }
-    if (endpoint->registers != NULL && !function_begin(endpoint, problem)) {
+    if (endpoint->operations->begin != NULL && !endpoint->operations->begin(endpoint, problem)) {
         return false;
     }
     endpoint->is_used = true;
-    /* endpoint_check() has checked the size, so no function fails. */
-    switch (endpoint->kind) {
-    case LINUX_MESSAGES:
-        (void)channel_open(&endpoint->channel, memory, &endpoint->port);
-        break;
-    case LINUX_VALUE:
-        (void)value_writer_begin(&endpoint->writer, memory->own, memory->peer, memory->ring_bytes);
-        (void)value_reader_begin(&endpoint->reader, memory->peer, memory->own, memory->ring_bytes);
-        break;
-    case LINUX_ONE_WAY:
-        if (endpoint->end == 0) {
-            (void)broadcast_sender_begin(&endpoint->sender, memory->own, memory->ring_bytes);
-        } else {
-            (void)broadcast_receiver_begin(&endpoint->receiver, memory->peer, memory->ring_bytes,
-                                           false);
-        }
-        break;
-    }
+    endpoint->kind_operations->begin(endpoint);
     return true;
 }
 
@@ -143,11 +169,11 @@ void linux_end(struct linux_endpoint *endpoint)
         return;
     }
     endpoint->is_used = false;
-    if (endpoint->kind == LINUX_MESSAGES) {
-        channel_close(&endpoint->channel);
+    if (endpoint->kind_operations->end != NULL) {
+        endpoint->kind_operations->end(endpoint);
     }
-    if (endpoint->registers != NULL) {
-        function_end(endpoint);
+    if (endpoint->operations->end != NULL) {
+        endpoint->operations->end(endpoint);
     }
 }
 
@@ -155,31 +181,31 @@ void linux_close(struct linux_endpoint *endpoint)
 {
     linux_end(endpoint);
     /* Closing the file does not free the lock if a child of fork() has the file open, too. */
-    lock_free(endpoint);
-    if (endpoint->registers != NULL) {
-        function_close(endpoint);
-    } else {
-        close(endpoint->file);
-        close(endpoint->peer_bell);
-    }
-    close(endpoint->bell);
-    munmap(endpoint->region, endpoint->region_bytes);
+    lock_free(endpoint->lock_file, endpoint->end);
+    endpoint_free(endpoint);
 }
 
-void endpoint_arm(const struct linux_endpoint *endpoint)
+void endpoint_arm(struct linux_endpoint *endpoint)
 {
-    if (endpoint->registers != NULL) {
-        function_arm(endpoint);
+    if (endpoint->operations->arm != NULL) {
+        endpoint->operations->arm(endpoint);
     }
 }
 
-void endpoint_quiet(const struct linux_endpoint *endpoint)
+void endpoint_quiet(struct linux_endpoint *endpoint)
 {
-    uint32_t discarded[64];
+    endpoint->operations->quiet(endpoint);
+}
 
-    /* The driver's count of interrupts, or one byte for each notification. Nothing is there to
-     * read if another wait has read it. */
-    if (read(endpoint->bell, discarded, endpoint->registers != NULL ? 4 : sizeof(discarded)) < 0) {
-        return;
+bool endpoint_watches_peer(const struct linux_endpoint *endpoint)
+{
+    return endpoint->operations->watches_peer != NULL &&
+           endpoint->operations->watches_peer(endpoint);
+}
+
+void linux_look_for_peer(struct linux_endpoint *endpoint)
+{
+    if (endpoint_watches_peer(endpoint)) {
+        endpoint->operations->look_for_peer(endpoint);
     }
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Channels between processes: a file that both map, and a named pipe for each doorbell. */
+/*
+ * Channels between processes: a file that both map, and a named pipe for each doorbell. The lock of
+ * the peer's end in the file tells whether the peer lives.
+ */
 #include "endpoint.h"
 
 #include "lock.h"
@@ -12,15 +15,87 @@
 
 #define NAME_BYTES 4096
 
+enum peer_state { ABSENT, PRESENT };
+
+struct file_endpoint {
+    struct linux_endpoint endpoint;
+    int peer_bell;       /* -1: not open */
+    bool watches_peer;   /* the peer is connected, and has not been seen without its lock */
+    uint64_t next_look;  /* time of the next look at the lock, in the clock of linux_now() */
+    uint32_t peer_state; /* enum peer_state, for the library */
+};
+
+_Static_assert(offsetof(struct file_endpoint, endpoint) == 0, "an endpoint of a file is one");
+
 static void ring_bell(void *context)
 {
-    const struct linux_endpoint *endpoint = context;
+    const struct file_endpoint *file = context;
 
     /* A full pipe has more than enough notifications. */
-    if (write(endpoint->peer_bell, "", 1) < 0) {
+    if (write(file->peer_bell, "", 1) < 0) {
         return;
     }
 }
+
+static void discard_rings(struct linux_endpoint *endpoint)
+{
+    uint8_t discarded[64]; /* one byte for each notification */
+
+    /* Nothing is there to read if another wait has read it. */
+    if (read(endpoint->bell, discarded, sizeof(discarded)) < 0) {
+        return;
+    }
+}
+
+/* The lock of a peer is watched while it is connected. */
+static void observe_state(void *context, const struct channel *channel)
+{
+    struct file_endpoint *file = context;
+
+    file->peer_state = PRESENT;
+    file->next_look = 0;
+    file->watches_peer = channel->state == CHANNEL_CONNECTED;
+}
+
+static bool is_peer_watched(const struct linux_endpoint *endpoint)
+{
+    return ((const struct file_endpoint *)endpoint)->watches_peer;
+}
+
+static void look_for_lock(struct linux_endpoint *endpoint)
+{
+    struct file_endpoint *file = (struct file_endpoint *)endpoint;
+    uint64_t now = linux_now();
+
+    if (now < file->next_look) {
+        return;
+    }
+    file->next_look = now + ENDPOINT_LOOK_NS;
+    if (!lock_is_taken(endpoint->lock_file, 1 - endpoint->end)) {
+        file->watches_peer = false;
+        file->peer_state = ABSENT;
+    }
+}
+
+static void close_files(struct linux_endpoint *endpoint)
+{
+    const struct file_endpoint *file = (const struct file_endpoint *)endpoint;
+
+    if (endpoint->lock_file >= 0) {
+        close(endpoint->lock_file);
+    }
+    if (file->peer_bell >= 0) {
+        close(file->peer_bell);
+    }
+}
+
+/* A named pipe is always able to ring, and the lock tells the peer that this end is used. */
+static const struct endpoint_operations file_operations = {
+    .quiet = discard_rings,
+    .watches_peer = is_peer_watched,
+    .look_for_peer = look_for_lock,
+    .close = close_files,
+};
 
 /* Opens the doorbell of an end, for both reading and writing, so that it never ends. */
 static bool open_bell(const char *path, unsigned end, int *bell, char *problem)
@@ -39,71 +114,67 @@ static bool open_bell(const char *path, unsigned end, int *bell, char *problem)
         return endpoint_fail(problem, "%s can't be opened: %s", name, strerror(errno));
     }
     if (fstat(*bell, &status) != 0 || !S_ISFIFO(status.st_mode)) {
-        close(*bell);
         return endpoint_fail(problem, "%s is no named pipe: remove it", name);
     }
     return true;
 }
 
-/* Maps the open file. */
-static bool map_file(struct linux_endpoint *endpoint, const char *path, char *problem)
+/* Opens the file, creates it if there is none, and maps it. */
+static bool map_file(struct file_endpoint *file, const char *path, uint64_t ring_bytes,
+                     char *problem)
 {
+    uint64_t bytes = endpoint_region_bytes(&file->endpoint, ring_bytes);
+    int opened = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     struct stat status;
 
-    if (fstat(endpoint->file, &status) != 0 || !S_ISREG(status.st_mode) ||
-        (status.st_size != 0 && (uint64_t)status.st_size != endpoint->region_bytes)) {
-        return endpoint_fail(problem, "%s is no channel with rings of this size: remove it", path);
-    }
-    if (status.st_size == 0 && ftruncate(endpoint->file, (off_t)endpoint->region_bytes) != 0) {
-        return endpoint_fail(problem, "%s can't be made larger: %s", path, strerror(errno));
-    }
-    return endpoint_map(endpoint, endpoint->file, 0, problem);
-}
-
-/* Opens the file, and maps it. */
-static bool open_file(struct linux_endpoint *endpoint, const char *path, char *problem)
-{
-    endpoint->file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    if (endpoint->file < 0) {
+    if (opened < 0) {
         return endpoint_fail(problem, "%s can't be opened: %s", path, strerror(errno));
     }
-    if (!map_file(endpoint, path, problem)) {
-        close(endpoint->file);
-        return false;
+    file->endpoint.lock_file = opened;
+    if (fstat(opened, &status) != 0 || !S_ISREG(status.st_mode) ||
+        (status.st_size != 0 && (uint64_t)status.st_size != bytes)) {
+        return endpoint_fail(problem, "%s is no channel with rings of this size: remove it", path);
     }
-    return true;
+    if (status.st_size == 0 && ftruncate(opened, (off_t)bytes) != 0) {
+        return endpoint_fail(problem, "%s can't be made larger: %s", path, strerror(errno));
+    }
+    return endpoint_map(&file->endpoint, opened, 0, ring_bytes, problem);
 }
 
-bool linux_map_file(struct linux_endpoint *endpoint, const char *path, unsigned end,
-                    enum linux_kind kind, uint64_t ring_bytes, char *problem)
+/* Opens all parts. The caller closes those that are open when it returns false. */
+static bool open_parts(struct file_endpoint *file, const char *path, uint64_t ring_bytes,
+                       char *problem)
 {
-    uint64_t section_bytes = CHANNEL_CONTROL_BYTES + ring_bytes;
+    struct linux_endpoint *endpoint = &file->endpoint;
 
-    *endpoint = (struct linux_endpoint){
-        .kind = kind,
-        .end = end & 1,
-        .config = -1,
-        .region_bytes = REGION_STATE_BYTES + endpoint_sections(kind) * section_bytes,
-    };
+    return endpoint_check(ring_bytes, problem) &&
+           open_bell(path, endpoint->end, &endpoint->bell, problem) &&
+           open_bell(path, 1 - endpoint->end, &file->peer_bell, problem) &&
+           map_file(file, path, ring_bytes, problem);
+}
+
+struct linux_endpoint *linux_map_file(const char *path, unsigned end, enum linux_kind kind,
+                                      uint64_t ring_bytes, char *problem)
+{
+    struct linux_endpoint *endpoint =
+        endpoint_make(sizeof(struct file_endpoint), &file_operations, path, problem);
+    struct file_endpoint *file = (struct file_endpoint *)endpoint;
+
+    if (endpoint == NULL) {
+        return NULL;
+    }
+    file->peer_bell = -1;
+    endpoint->end = end & 1;
+    endpoint_set_kind(endpoint, kind);
     endpoint->port = (struct channel_port){
-        .context = endpoint,
+        .context = file,
         .notify = ring_bell,
-        .observe = lock_observe,
+        .observe = observe_state,
     };
-    endpoint_name(endpoint, path);
-    if (!endpoint_check(ring_bytes, problem) ||
-        !open_bell(path, endpoint->end, &endpoint->bell, problem)) {
-        return false;
+    if (!open_parts(file, path, ring_bytes, problem)) {
+        endpoint_free(endpoint);
+        return NULL;
     }
-    if (!open_bell(path, 1 - endpoint->end, &endpoint->peer_bell, problem)) {
-        close(endpoint->bell);
-        return false;
-    }
-    if (!open_file(endpoint, path, problem)) {
-        close(endpoint->bell);
-        close(endpoint->peer_bell);
-        return false;
-    }
-    endpoint_place(endpoint, ring_bytes);
-    return true;
+    endpoint->memory.peer_state = &file->peer_state;
+    return endpoint;
 }

@@ -5,10 +5,9 @@
  * in the command register at each interrupt, and the process enables it again. The memory is BAR 2,
  * or in a DAX device, which Linux maps as cached.
  */
-#include "function.h"
+#include "endpoint.h"
 
 #include "dax.h"
-#include "endpoint.h"
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -64,52 +63,92 @@ struct memory_file {
     uint64_t bytes;  /* of the memory */
 };
 
+struct function_endpoint {
+    struct linux_endpoint endpoint;
+    int config;                   /* configuration space; -1: not open. It also has the locks */
+    unsigned capability;          /* offset of the vendor-specific capability */
+    volatile uint32_t *registers; /* BAR 0; NULL: not mapped */
+};
+
+_Static_assert(offsetof(struct function_endpoint, endpoint) == 0,
+               "an endpoint of a function is one");
+
 static void ring_bell(void *context)
 {
-    const struct linux_endpoint *endpoint = context;
+    const struct function_endpoint *function = context;
 
-    endpoint->registers[REGISTER_DOORBELL] = DOORBELL_TARGET(1 - endpoint->end);
+    function->registers[REGISTER_DOORBELL] = DOORBELL_TARGET(1 - function->endpoint.end);
 }
 
-void function_arm(const struct linux_endpoint *endpoint)
+/* Enables the interrupt. */
+static void arm_bell(struct linux_endpoint *endpoint)
 {
+    const struct function_endpoint *function = (const struct function_endpoint *)endpoint;
     uint16_t command;
 
-    if (pread(endpoint->config, &command, sizeof(command), CONFIG_COMMAND) == sizeof(command) &&
+    if (pread(function->config, &command, sizeof(command), CONFIG_COMMAND) == sizeof(command) &&
         (command & COMMAND_INTX_DISABLE) != 0) {
         command &= (uint16_t)~COMMAND_INTX_DISABLE;
-        if (pwrite(endpoint->config, &command, sizeof(command), CONFIG_COMMAND) < 0) {
+        if (pwrite(function->config, &command, sizeof(command), CONFIG_COMMAND) < 0) {
             return;
         }
     }
-    endpoint->registers[REGISTER_INTERRUPT_CONTROL] = INTERRUPT_ENABLE;
+    function->registers[REGISTER_INTERRUPT_CONTROL] = INTERRUPT_ENABLE;
 }
 
-bool function_begin(const struct linux_endpoint *endpoint, char *problem)
+static void discard_interrupts(struct linux_endpoint *endpoint)
 {
+    uint32_t count; /* the driver's count of interrupts */
+
+    /* Nothing is there to read if another wait has read it. */
+    if (read(endpoint->bell, &count, sizeof(count)) < 0) {
+        return;
+    }
+}
+
+static bool begin_use(struct linux_endpoint *endpoint, char *problem)
+{
+    const struct function_endpoint *function = (const struct function_endpoint *)endpoint;
     uint8_t one_shot = 1;
 
     /* An interrupt disables the next ones: one for each time that somebody sleeps. */
-    if (pwrite(endpoint->config, &one_shot, 1, (off_t)endpoint->capability + VENDOR_ONE_SHOT) !=
+    if (pwrite(function->config, &one_shot, 1, (off_t)function->capability + VENDOR_ONE_SHOT) !=
         1) {
         return endpoint_fail(problem, "%s does not take the one-shot mode: %s", endpoint->name,
                              strerror(errno));
     }
-    endpoint->registers[REGISTER_STATE] = STATE_READY;
+    function->registers[REGISTER_STATE] = STATE_READY;
     return true;
 }
 
-void function_end(const struct linux_endpoint *endpoint)
+static void end_use(struct linux_endpoint *endpoint)
 {
-    endpoint->registers[REGISTER_INTERRUPT_CONTROL] = 0;
-    endpoint->registers[REGISTER_STATE] = 0;
+    const struct function_endpoint *function = (const struct function_endpoint *)endpoint;
+
+    function->registers[REGISTER_INTERRUPT_CONTROL] = 0;
+    function->registers[REGISTER_STATE] = 0;
 }
 
-void function_close(struct linux_endpoint *endpoint)
+static void close_parts(struct linux_endpoint *endpoint)
 {
-    munmap((void *)(uintptr_t)endpoint->registers, REGISTERS_BYTES);
-    close(endpoint->config);
+    const struct function_endpoint *function = (const struct function_endpoint *)endpoint;
+
+    if (function->registers != NULL) {
+        munmap((void *)(uintptr_t)function->registers, REGISTERS_BYTES);
+    }
+    if (function->config >= 0) {
+        close(function->config);
+    }
 }
+
+/* The table of states tells the death of the peer's partition, so nobody looks for it. */
+static const struct endpoint_operations function_operations = {
+    .begin = begin_use,
+    .end = end_use,
+    .arm = arm_bell,
+    .quiet = discard_interrupts,
+    .close = close_parts,
+};
 
 /* Reads a property of the function's node in the devicetree. Returns its bytes; -1 if there is
  * none. */
@@ -189,14 +228,14 @@ static uint32_t field(const uint8_t *config, unsigned offset, unsigned bytes)
 }
 
 /* Reads the sizes from configuration space. */
-static bool read_layout(struct linux_endpoint *endpoint, const char *address, struct layout *layout,
-                        char *problem)
+static bool read_layout(struct function_endpoint *function, const char *address,
+                        struct layout *layout, char *problem)
 {
     uint8_t config[CONFIG_BYTES];
     uint8_t offset;
     unsigned steps = 0;
 
-    if (pread(endpoint->config, config, sizeof(config), 0) != sizeof(config)) {
+    if (pread(function->config, config, sizeof(config), 0) != sizeof(config)) {
         return endpoint_fail(problem, "configuration space of %s can't be read: run as root",
                              address);
     }
@@ -214,7 +253,7 @@ static bool read_layout(struct linux_endpoint *endpoint, const char *address, st
         offset + VENDOR_CAPABILITY_BYTES > CONFIG_BYTES) {
         return endpoint_fail(problem, "%s has no vendor-specific capability", address);
     }
-    endpoint->capability = offset;
+    function->capability = offset;
     memcpy(&layout->section_bytes, &config[offset + VENDOR_SECTION_BYTES], 8);
     memcpy(&layout->address, &config[offset + VENDOR_ADDRESS], 8);
     if (field(config, offset + VENDOR_STATE_BYTES, 4) != REGION_STATE_BYTES ||
@@ -263,25 +302,24 @@ static bool open_dax(const char *address, const struct layout *layout, uint64_t 
 static bool map_memory(struct linux_endpoint *endpoint, const char *address,
                        const struct layout *layout, char *problem)
 {
+    uint64_t ring_bytes = layout->section_bytes - CHANNEL_CONTROL_BYTES;
+    uint64_t bytes = endpoint_region_bytes(endpoint, ring_bytes);
     struct memory_file memory = {.file = -1};
     bool is_mapped;
 
-    endpoint->region_bytes =
-        REGION_STATE_BYTES + endpoint_sections(endpoint->kind) * layout->section_bytes;
-    if (!open_bar(address, &memory) &&
-        !open_dax(address, layout, endpoint->region_bytes, &memory, problem)) {
+    if (!open_bar(address, &memory) && !open_dax(address, layout, bytes, &memory, problem)) {
         return false;
     }
-    if (memory.bytes < endpoint->region_bytes) {
+    if (memory.bytes < bytes) {
         close(memory.file);
         return endpoint_fail(problem, "the memory of %s is smaller than its sections", address);
     }
-    is_mapped = endpoint_map(endpoint, memory.file, memory.offset, problem);
+    is_mapped = endpoint_map(endpoint, memory.file, memory.offset, ring_bytes, problem);
     close(memory.file);
     return is_mapped;
 }
 
-static bool map_registers(struct linux_endpoint *endpoint, const char *address, char *problem)
+static bool map_registers(struct function_endpoint *function, const char *address, char *problem)
 {
     int file = open_part(address, "resource0", O_RDWR);
     void *registers =
@@ -295,8 +333,8 @@ static bool map_registers(struct linux_endpoint *endpoint, const char *address, 
         return endpoint_fail(problem, "the registers of %s can't be mapped: %s", address,
                              strerror(errno));
     }
-    endpoint->registers = registers;
-    endpoint->end = endpoint->registers[REGISTER_ID] & 1;
+    function->registers = registers;
+    function->endpoint.end = function->registers[REGISTER_ID] & 1;
     return true;
 }
 
@@ -329,53 +367,46 @@ static bool open_interrupt(struct linux_endpoint *endpoint, const char *address,
            endpoint_fail(problem, "%s can't be opened: %s", device, strerror(errno));
 }
 
-/* Opens all parts. What is open when it returns false, its caller closes. */
-static bool open_parts(struct linux_endpoint *endpoint, const char *address, struct layout *layout,
-                       char *problem)
+/* Opens all parts. The caller closes those that are open when it returns false. */
+static bool open_parts(struct function_endpoint *function, const char *name, char *problem)
 {
-    endpoint->config = open_part(address, "config", O_RDWR);
-    if (endpoint->config < 0) {
-        return endpoint_fail(problem, "configuration space of %s can't be opened: %s", address,
-                             strerror(errno));
-    }
-    return read_layout(endpoint, address, layout, problem) &&
-           open_interrupt(endpoint, address, problem) &&
-           map_registers(endpoint, address, problem) &&
-           map_memory(endpoint, address, layout, problem);
-}
-
-static void close_parts(struct linux_endpoint *endpoint)
-{
-    if (endpoint->registers != NULL) {
-        munmap((void *)(uintptr_t)endpoint->registers, REGISTERS_BYTES);
-    }
-    if (endpoint->region != NULL && endpoint->region != MAP_FAILED) {
-        munmap(endpoint->region, endpoint->region_bytes);
-    }
-    if (endpoint->bell >= 0) {
-        close(endpoint->bell);
-    }
-    if (endpoint->config >= 0) {
-        close(endpoint->config);
-    }
-}
-
-bool linux_map_function(struct linux_endpoint *endpoint, const char *name, char *problem)
-{
-    char address[64];
+    struct linux_endpoint *endpoint = &function->endpoint;
     struct layout layout = {0};
+    char address[64];
 
-    *endpoint = (struct linux_endpoint){.bell = -1, .config = -1, .file = -1, .peer_bell = -1};
-    endpoint->port = (struct channel_port){.context = endpoint, .notify = ring_bell};
-    endpoint_name(endpoint, name);
     if (!find(name, address, sizeof(address), problem)) {
         return false;
     }
-    endpoint->kind = read_kind(address);
-    if (!open_parts(endpoint, address, &layout, problem)) {
-        close_parts(endpoint);
-        return false;
+    endpoint_set_kind(endpoint, read_kind(address));
+    function->config = open_part(address, "config", O_RDWR);
+    if (function->config < 0) {
+        return endpoint_fail(problem, "configuration space of %s can't be opened: %s", address,
+                             strerror(errno));
     }
-    endpoint_place(endpoint, layout.section_bytes - CHANNEL_CONTROL_BYTES);
-    return true;
+    endpoint->lock_file = function->config;
+    return read_layout(function, address, &layout, problem) &&
+           open_interrupt(endpoint, address, problem) &&
+           map_registers(function, address, problem) &&
+           map_memory(endpoint, address, &layout, problem);
+}
+
+struct linux_endpoint *linux_map_function(const char *name, char *problem)
+{
+    struct linux_endpoint *endpoint =
+        endpoint_make(sizeof(struct function_endpoint), &function_operations, name, problem);
+    struct function_endpoint *function = (struct function_endpoint *)endpoint;
+    const uint32_t *states;
+
+    if (endpoint == NULL) {
+        return NULL;
+    }
+    function->config = -1;
+    endpoint->port = (struct channel_port){.context = function, .notify = ring_bell};
+    if (!open_parts(function, name, problem)) {
+        endpoint_free(endpoint);
+        return NULL;
+    }
+    states = endpoint->region;
+    endpoint->memory.peer_state = &states[1 - endpoint->end];
+    return endpoint;
 }

@@ -3,7 +3,7 @@
 #define _GNU_SOURCE /* ppoll */
 #include "endpoint.h"
 
-#include "lock.h"
+#include "kind.h"
 #include <poll.h>
 #include <time.h>
 
@@ -70,8 +70,8 @@ static uint64_t next_look(const struct poller *poller, uint64_t now)
         return now + LOOK;
     }
     for (size_t i = 0; i < poller->count; i++) {
-        if (poller->endpoints[i] != NULL && poller->endpoints[i]->watches_peer) {
-            return now + LOCK_LOOK_NS;
+        if (poller->endpoints[i] != NULL && endpoint_watches_peer(poller->endpoints[i])) {
+            return now + ENDPOINT_LOOK_NS;
         }
     }
     return CHANNEL_FOREVER;
@@ -186,22 +186,9 @@ struct channel_sleeper linux_sleeper(struct linux_endpoint *endpoint)
     };
 }
 
-/* Returns the wait for what the kind of channel delivers. */
-static struct channel_wait wait_for_any(struct linux_endpoint *endpoint)
-{
-    switch (endpoint->kind) {
-    case LINUX_VALUE:
-        return channel_wait_for_value(&endpoint->reader);
-    case LINUX_ONE_WAY:
-        return channel_wait_for_broadcast(&endpoint->receiver);
-    default:
-        return channel_wait_for_message(&endpoint->channel);
-    }
-}
-
 bool linux_arm(struct linux_endpoint *endpoint)
 {
-    struct channel_wait wait = wait_for_any(endpoint);
+    struct channel_wait wait = endpoint->kind_operations->wait(endpoint);
     bool is_ready;
 
     linux_look_for_peer(endpoint);
@@ -223,28 +210,28 @@ bool linux_arm(struct linux_endpoint *endpoint)
 
 bool linux_wait_for_message(struct linux_endpoint *endpoint, uint64_t deadline)
 {
-    struct channel_wait wait = channel_wait_for_message(&endpoint->channel);
+    struct channel_wait wait = channel_wait_for_message(linux_channel(endpoint));
 
     return linux_wait_any(&endpoint, &wait, 1, deadline) == 0;
 }
 
 bool linux_wait_for_space(struct linux_endpoint *endpoint, uint64_t length, uint64_t deadline)
 {
-    struct channel_wait wait = channel_wait_for_space(&endpoint->channel, length);
+    struct channel_wait wait = channel_wait_for_space(linux_channel(endpoint), length);
 
     return linux_wait_any(&endpoint, &wait, 1, deadline) == 0;
 }
 
 bool linux_wait_for_value(struct linux_endpoint *endpoint, uint64_t deadline)
 {
-    struct channel_wait wait = channel_wait_for_value(&endpoint->reader);
+    struct channel_wait wait = channel_wait_for_value(linux_value_reader(endpoint));
 
     return linux_wait_any(&endpoint, &wait, 1, deadline) == 0;
 }
 
 bool linux_wait_for_broadcast(struct linux_endpoint *endpoint, uint64_t deadline)
 {
-    struct channel_wait wait = channel_wait_for_broadcast(&endpoint->receiver);
+    struct channel_wait wait = channel_wait_for_broadcast(linux_broadcast_receiver(endpoint));
 
     for (;;) {
         uint64_t look = linux_now() + LOOK;

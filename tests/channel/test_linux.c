@@ -10,7 +10,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -25,7 +24,7 @@
 struct fixture {
     char folder[32];
     char problem[LINUX_PROBLEM_BYTES];
-    struct linux_endpoint endpoints[CHANNELS]; /* end 0 of each channel, used */
+    struct linux_endpoint *endpoints[CHANNELS]; /* end 0 of each channel, used */
 };
 
 static void path_of(const struct fixture *fixture, unsigned channel, char *path, size_t bytes)
@@ -33,13 +32,13 @@ static void path_of(const struct fixture *fixture, unsigned channel, char *path,
     (void)snprintf(path, bytes, "%s/%u", fixture->folder, channel);
 }
 
-static bool map(struct fixture *fixture, struct linux_endpoint *endpoint, unsigned channel,
-                unsigned end)
+/* Returns an end that is not used yet. NULL with the fixture's problem. */
+static struct linux_endpoint *map(struct fixture *fixture, unsigned channel, unsigned end)
 {
     char path[64];
 
     path_of(fixture, channel, path, sizeof(path));
-    return linux_map_file(endpoint, path, end, LINUX_MESSAGES, RING_BYTES, fixture->problem);
+    return linux_map_file(path, end, LINUX_MESSAGES, RING_BYTES, fixture->problem);
 }
 
 static int set_up(void **state)
@@ -49,8 +48,9 @@ static int set_up(void **state)
     (void)snprintf(fixture.folder, sizeof(fixture.folder), "/tmp/channel-XXXXXX");
     assert_non_null(mkdtemp(fixture.folder));
     for (unsigned i = 0; i < CHANNELS; i++) {
-        assert_true(map(&fixture, &fixture.endpoints[i], i, 0));
-        assert_true(linux_begin(&fixture.endpoints[i], fixture.problem));
+        fixture.endpoints[i] = map(&fixture, i, 0);
+        assert_non_null(fixture.endpoints[i]);
+        assert_true(linux_begin(fixture.endpoints[i], fixture.problem));
     }
     *state = &fixture;
     return 0;
@@ -63,7 +63,7 @@ static int tear_down(void **state)
     char bell[80];
 
     for (unsigned i = 0; i < CHANNELS; i++) {
-        linux_close(&fixture->endpoints[i]);
+        linux_close(fixture->endpoints[i]);
         path_of(fixture, i, path, sizeof(path));
         for (unsigned end = 0; end < 2; end++) {
             (void)snprintf(bell, sizeof(bell), "%s.%u", path, end);
@@ -77,12 +77,12 @@ static int tear_down(void **state)
 /* Begins to use an end, as another process would, and closes it. */
 static bool can_begin(struct fixture *fixture, unsigned channel, unsigned end)
 {
-    static struct linux_endpoint endpoint;
+    struct linux_endpoint *endpoint = map(fixture, channel, end);
     bool has_begun;
 
-    assert_true(map(fixture, &endpoint, channel, end));
-    has_begun = linux_begin(&endpoint, fixture->problem);
-    linux_close(&endpoint);
+    assert_non_null(endpoint);
+    has_begun = linux_begin(endpoint, fixture->problem);
+    linux_close(endpoint);
     return has_begun;
 }
 
@@ -99,11 +99,12 @@ static void test_an_end_is_locked_until_it_is_closed(void **state)
                        "another process uses end 0 of %s/0: end it first", fixture->folder);
         assert_string_equal(fixture->problem, expected);
     }
-    linux_end(&fixture->endpoints[0]);
+    linux_end(fixture->endpoints[0]);
     assert_false(can_begin(fixture, 0, 0));
-    linux_close(&fixture->endpoints[0]);
+    linux_close(fixture->endpoints[0]);
     assert_true(can_begin(fixture, 0, 0));
-    assert_true(map(fixture, &fixture->endpoints[0], 0, 0));
+    fixture->endpoints[0] = map(fixture, 0, 0);
+    assert_non_null(fixture->endpoints[0]);
 }
 
 /* Ends the child of a test. */
@@ -131,10 +132,11 @@ static void test_a_child_keeps_no_lock_of_an_end_that_is_closed(void **state)
     struct fixture *fixture = *state;
     pid_t child = fork_idle();
 
-    linux_close(&fixture->endpoints[0]);
+    linux_close(fixture->endpoints[0]);
     assert_true(can_begin(fixture, 0, 0));
     end_child(child);
-    assert_true(map(fixture, &fixture->endpoints[0], 0, 0));
+    fixture->endpoints[0] = map(fixture, 0, 0);
+    assert_non_null(fixture->endpoints[0]);
 }
 
 static void test_a_child_that_ends_frees_no_lock(void **state)
@@ -148,22 +150,23 @@ static void test_a_child_that_ends_frees_no_lock(void **state)
 /* Another process, which connects with a channel, and sends a message after a while. */
 static pid_t fork_sender(struct fixture *fixture, unsigned channel)
 {
-    static struct linux_endpoint peer;
     pid_t child = fork();
 
     assert_true(child >= 0);
     if (child == 0) {
-        if (!map(fixture, &peer, channel, 1) || !linux_begin(&peer, fixture->problem)) {
+        struct linux_endpoint *peer = map(fixture, channel, 1);
+
+        if (peer == NULL || !linux_begin(peer, fixture->problem)) {
             _exit(1);
         }
-        while (channel_update(&peer.channel) == CHANNEL_CONNECTING) {
-            (void)linux_wait_for_message(&peer, linux_now() + PATIENCE);
+        while (channel_update(linux_channel(peer)) == CHANNEL_CONNECTING) {
+            (void)linux_wait_for_message(peer, linux_now() + PATIENCE);
         }
         (void)usleep(50000);
-        _exit(channel_send(&peer.channel, "", 1, 0) == CHANNEL_DONE ? 0 : 1);
+        _exit(channel_send(linux_channel(peer), "", 1, 0) == CHANNEL_DONE ? 0 : 1);
     }
-    while (channel_update(&fixture->endpoints[channel].channel) == CHANNEL_CONNECTING) {
-        assert_true(linux_wait_for_message(&fixture->endpoints[channel], linux_now() + PATIENCE));
+    while (channel_update(linux_channel(fixture->endpoints[channel])) == CHANNEL_CONNECTING) {
+        assert_true(linux_wait_for_message(fixture->endpoints[channel], linux_now() + PATIENCE));
     }
     return child;
 }
@@ -173,8 +176,8 @@ static void fill(struct fixture *fixture, struct linux_endpoint **endpoints,
                  struct channel_wait *waits, size_t count, size_t second)
 {
     for (size_t i = 0; i < count; i++) {
-        endpoints[i] = &fixture->endpoints[i == second ? 1 : 0];
-        waits[i] = channel_wait_for_message(&endpoints[i]->channel);
+        endpoints[i] = fixture->endpoints[i == second ? 1 : 0];
+        waits[i] = channel_wait_for_message(linux_channel(endpoints[i]));
     }
 }
 
@@ -188,7 +191,7 @@ static void test_any_of_many_channels_ends_a_wait(void **state)
     for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
         size_t count = counts[i];
         pid_t child = fork_sender(fixture, 1);
-        struct channel *channel = &fixture->endpoints[1].channel;
+        struct channel *channel = linux_channel(fixture->endpoints[1]);
         uint64_t length;
         uint32_t tag;
         int status;
@@ -207,11 +210,11 @@ static void test_any_of_many_channels_ends_a_wait(void **state)
 /* Receives the message of a child that then ended without linux_end(), and waits for its end. */
 static void receive_last(struct fixture *fixture, pid_t child)
 {
-    struct channel *channel = &fixture->endpoints[1].channel;
+    struct channel *channel = linux_channel(fixture->endpoints[1]);
     uint64_t length;
     uint32_t tag;
 
-    assert_true(linux_wait_for_message(&fixture->endpoints[1], linux_now() + PATIENCE));
+    assert_true(linux_wait_for_message(fixture->endpoints[1], linux_now() + PATIENCE));
     assert_non_null(channel_receive_begin(channel, &length, &tag));
     channel_receive_end(channel);
     assert_int_equal(waitpid(child, NULL, 0), child);
@@ -231,8 +234,8 @@ static void test_the_death_of_a_peer_ends_a_wait(void **state)
         fill(fixture, endpoints, waits, count, count - 1);
         assert_int_equal(linux_wait_any(endpoints, waits, count, linux_now() + PATIENCE),
                          count - 1);
-        assert_int_equal(channel_update(&fixture->endpoints[1].channel), CHANNEL_ENDED);
-        channel_accept(&fixture->endpoints[1].channel);
+        assert_int_equal(channel_update(linux_channel(fixture->endpoints[1])), CHANNEL_ENDED);
+        channel_accept(linux_channel(fixture->endpoints[1]));
     }
 }
 
@@ -240,8 +243,8 @@ static void test_the_death_of_a_peer_ends_a_wait(void **state)
 static void test_a_death_is_noticed_without_sleeps(void **state)
 {
     struct fixture *fixture = *state;
-    struct linux_endpoint *endpoints[] = {NULL, &fixture->endpoints[1]};
-    struct channel *channel = &fixture->endpoints[1].channel;
+    struct linux_endpoint *endpoints[] = {NULL, fixture->endpoints[1]};
+    struct channel *channel = linux_channel(fixture->endpoints[1]);
     struct channel_wait waits[2];
     uint64_t deadline = linux_now() + PATIENCE;
     int ready[2];
@@ -258,34 +261,58 @@ static void test_a_death_is_noticed_without_sleeps(void **state)
     channel_accept(channel);
     receive_last(fixture, fork_sender(fixture, 1));
     while (channel_update(channel) == CHANNEL_CONNECTED) {
-        linux_look_for_peer(&fixture->endpoints[1]);
+        linux_look_for_peer(fixture->endpoints[1]);
         assert_true(linux_now() < deadline);
     }
     close(ready[0]);
     close(ready[1]);
 }
 
+/* A process that connects with the second channel, and ends without linux_end(). Its child has the
+ * lock, and ends when the other end of the pipe `until` is closed. */
+static void leave_lock_to_child(struct fixture *fixture, const int *until)
+{
+    struct linux_endpoint *peer = map(fixture, 1, 1);
+    char none;
+
+    close(until[1]);
+    if (peer == NULL || !linux_begin(peer, fixture->problem)) {
+        _exit(1);
+    }
+    while (channel_update(linux_channel(peer)) == CHANNEL_CONNECTING) {
+        (void)linux_wait_for_message(peer, linux_now() + PATIENCE);
+    }
+    if (fork() == 0) {
+        _exit(read(until[0], &none, 1) == 0 ? 0 : 1);
+    }
+    _exit(0);
+}
+
 static void test_a_child_that_has_the_lock_keeps_the_end(void **state)
 {
     struct fixture *fixture = *state;
-    struct linux_endpoint *survivor = &fixture->endpoints[1];
-    static struct linux_endpoint peer;
-    pid_t child;
+    struct linux_endpoint *survivor = fixture->endpoints[1];
+    struct channel *channel = linux_channel(survivor);
+    int until[2];
+    int status;
+    pid_t peer;
 
-    assert_true(map(fixture, &peer, 1, 1));
-    assert_true(linux_begin(&peer, fixture->problem));
-    while (channel_update(&survivor->channel) != CHANNEL_CONNECTED ||
-           channel_update(&peer.channel) != CHANNEL_CONNECTED) {
+    assert_int_equal(pipe(until), 0);
+    peer = fork();
+    assert_true(peer >= 0);
+    if (peer == 0) {
+        leave_lock_to_child(fixture, until);
     }
-    child = fork_idle();
-    close(peer.file); /* as if this process had ended */
+    while (channel_update(channel) != CHANNEL_CONNECTED) {
+        assert_true(linux_wait_for_message(survivor, linux_now() + PATIENCE));
+    }
+    assert_int_equal(waitpid(peer, &status, 0), peer);
+    assert_int_equal(status, 0);
     assert_false(linux_wait_for_message(survivor, linux_now() + 2 * LINUX_DEATH_NS));
-    end_child(child);
-    munmap(peer.region, peer.region_bytes);
+    close(until[1]);
     assert_true(linux_wait_for_message(survivor, linux_now() + PATIENCE));
-    assert_int_equal(survivor->channel.state, CHANNEL_ENDED);
-    close(peer.bell);
-    close(peer.peer_bell);
+    assert_int_equal(channel->state, CHANNEL_ENDED);
+    close(until[0]);
 }
 
 static void test_a_wait_that_times_out_returns_the_count(void **state)

@@ -28,58 +28,58 @@ struct message {
 struct fixture {
     char folder[32];
     char path[40];
-    struct linux_endpoint endpoint;
+    struct linux_endpoint *endpoint;
     struct channel_sleeper sleeper;
     struct call_client client;
     pid_t server;
 };
 
-static void map(struct linux_endpoint *endpoint, const char *path, unsigned end)
+static struct linux_endpoint *begin(const char *path, unsigned end)
 {
     char problem[LINUX_PROBLEM_BYTES];
+    struct linux_endpoint *endpoint =
+        linux_map_file(path, end, LINUX_MESSAGES, CHANNEL_RING_MIN, problem);
 
-    if (!linux_map_file(endpoint, path, end, LINUX_MESSAGES, CHANNEL_RING_MIN, problem) ||
-        !linux_begin(endpoint, problem)) {
+    if (endpoint == NULL || !linux_begin(endpoint, problem)) {
         (void)fprintf(stderr, "%s\n", problem);
         abort();
     }
+    return endpoint;
 }
 
 static void answer(struct linux_endpoint *endpoint, struct message message, uint32_t tag)
 {
     const struct channel_sleeper sleeper = linux_sleeper(endpoint);
+    struct channel *channel = linux_channel(endpoint);
 
     if (message.request == ANSWER_LATE) {
         (void)usleep(200000);
     }
     while (message.request == FLOOD &&
-           call_answer(&endpoint->channel, &sleeper, linux_now() + SECOND, "", 0, tag + 1) ==
-               CHANNEL_DONE) {
+           call_answer(channel, &sleeper, linux_now() + SECOND, "", 0, tag + 1) == CHANNEL_DONE) {
     }
     message.number *= 2;
-    (void)call_answer(&endpoint->channel, &sleeper, linux_now() + SECOND, &message, sizeof(message),
-                      tag);
+    (void)call_answer(channel, &sleeper, linux_now() + SECOND, &message, sizeof(message), tag);
 }
 
 /* Serves until the client ends, or asks for the end. */
 static void serve(const char *path)
 {
-    static struct linux_endpoint endpoint;
+    struct linux_endpoint *endpoint = begin(path, 1);
+    struct channel *channel = linux_channel(endpoint);
     struct message message = {0};
 
-    map(&endpoint, path, 1);
-    while (channel_update(&endpoint.channel) != CHANNEL_ENDED && message.request != END) {
+    while (channel_update(channel) != CHANNEL_ENDED && message.request != END) {
         uint64_t length;
         uint32_t tag;
 
-        (void)linux_wait_for_message(&endpoint, linux_now() + SECOND);
-        if (channel_receive(&endpoint.channel, &message, sizeof(message), &length, &tag) ==
-                CHANNEL_DONE &&
+        (void)linux_wait_for_message(endpoint, linux_now() + SECOND);
+        if (channel_receive(channel, &message, sizeof(message), &length, &tag) == CHANNEL_DONE &&
             call_is_request(tag) && message.request != END) {
-            answer(&endpoint, message, tag);
+            answer(endpoint, message, tag);
         }
     }
-    linux_close(&endpoint);
+    linux_close(endpoint);
 }
 
 static int set_up(void **state)
@@ -96,12 +96,12 @@ static int set_up(void **state)
         serve(fixture.path);
         _exit(0);
     }
-    map(&fixture.endpoint, fixture.path, 0);
-    fixture.sleeper = linux_sleeper(&fixture.endpoint);
-    while (channel_update(&fixture.endpoint.channel) == CHANNEL_CONNECTING) {
-        assert_true(linux_wait_for_message(&fixture.endpoint, linux_now() + 60 * SECOND));
+    fixture.endpoint = begin(fixture.path, 0);
+    fixture.sleeper = linux_sleeper(fixture.endpoint);
+    while (channel_update(linux_channel(fixture.endpoint)) == CHANNEL_CONNECTING) {
+        assert_true(linux_wait_for_message(fixture.endpoint, linux_now() + 60 * SECOND));
     }
-    call_begin(&fixture.client, &fixture.endpoint.channel);
+    call_begin(&fixture.client, linux_channel(fixture.endpoint));
     *state = &fixture;
     return 0;
 }
@@ -113,7 +113,7 @@ static int tear_down(void **state)
     char name[48];
     int status;
 
-    linux_close(&fixture->endpoint);
+    linux_close(fixture->endpoint);
     assert_int_equal(waitpid(fixture->server, &status, 0), fixture->server);
     assert_int_equal(status, 0);
     for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
@@ -177,7 +177,7 @@ static void test_the_end_of_the_server_ends_the_call(void **state)
     struct fixture *fixture = *state;
 
     assert_int_equal(call(fixture, END, 60 * SECOND, 1), CALL_NOT_CONNECTED);
-    assert_int_equal(fixture->endpoint.channel.state, CHANNEL_ENDED);
+    assert_int_equal(linux_channel(fixture->endpoint)->state, CHANNEL_ENDED);
 }
 
 int main(void)

@@ -8,23 +8,25 @@
 static int send_broadcast(struct linux_endpoint *endpoint, const void *content, uint64_t length,
                           uint64_t deadline)
 {
-    uint8_t *place = broadcast_send_begin(&endpoint->sender, length);
+    struct broadcast_sender *sender = linux_broadcast_sender(endpoint);
+    uint8_t *place = broadcast_send_begin(sender, length);
 
     (void)deadline; /* a sender never waits */
     if (place == NULL) {
-        return command_fail("a message of %llu bytes is larger than this channel's largest, %llu",
-                            (unsigned long long)length,
-                            (unsigned long long)broadcast_content_max(endpoint->memory.ring_bytes));
+        return command_fail(
+            "a message of %llu bytes is larger than this channel's largest, %llu",
+            (unsigned long long)length,
+            (unsigned long long)broadcast_content_max(linux_endpoint_ring_bytes(endpoint)));
     }
     memcpy(place, content, (size_t)length);
-    broadcast_send_end(&endpoint->sender, length, TAG_MESSAGE);
+    broadcast_send_end(sender, length, TAG_MESSAGE);
     linux_notify(endpoint);
     return STATUS_DONE;
 }
 
 int send_broadcasts(struct linux_endpoint *endpoint, const struct options *options)
 {
-    if (endpoint->end != 0) {
+    if (linux_endpoint_end(endpoint) != 0) {
         return command_fail("this is the end of %s that receives: it is a one-way channel",
                             options->channel);
     }
@@ -36,7 +38,7 @@ int send_broadcasts(struct linux_endpoint *endpoint, const struct options *optio
 static int print_broadcasts(struct linux_endpoint *endpoint, const struct options *options,
                             uint8_t *buffer)
 {
-    struct broadcast_receiver *receiver = &endpoint->receiver;
+    struct broadcast_receiver *receiver = linux_broadcast_receiver(endpoint);
     uint64_t deadline = command_deadline(options);
     int status = STATUS_DONE;
     uint64_t received = 0;
@@ -49,7 +51,8 @@ static int print_broadcasts(struct linux_endpoint *endpoint, const struct option
         if (!linux_wait_for_broadcast(endpoint, deadline)) {
             return STATUS_TIMEOUT;
         }
-        switch (broadcast_receive(receiver, buffer, endpoint->memory.ring_bytes, &length, &tag)) {
+        switch (broadcast_receive(receiver, buffer, linux_endpoint_ring_bytes(endpoint), &length,
+                                  &tag)) {
         case BROADCAST_RECEIVED:
             if (receiver->lost != lost) {
                 command_fail("missed %llu messages", (unsigned long long)(receiver->lost - lost));
@@ -75,11 +78,11 @@ int receive_broadcasts(struct linux_endpoint *endpoint, const struct options *op
     uint8_t *buffer;
     int status;
 
-    if (endpoint->end != 1) {
+    if (linux_endpoint_end(endpoint) != 1) {
         return command_fail("this is the end of %s that sends: it is a one-way channel",
                             options->channel);
     }
-    buffer = malloc(endpoint->memory.ring_bytes);
+    buffer = malloc(linux_endpoint_ring_bytes(endpoint));
     if (buffer == NULL) {
         return command_fail("there is no memory for messages");
     }

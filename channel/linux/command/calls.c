@@ -18,14 +18,14 @@ static int make_call(struct linux_endpoint *endpoint, const void *content, uint6
     uint64_t response_length;
     int status;
 
-    call_begin(&client, &endpoint->channel);
+    call_begin(&client, linux_channel(endpoint));
     status = command_check_sent(endpoint, length,
                                 call_request(&client, &sleeper, deadline, content, length));
     if (status != STATUS_DONE) {
         return status;
     }
     if (call_wait(&client, &sleeper, deadline, &response, &response_length) != CALL_ANSWERED) {
-        return command_fail_ended(&endpoint->channel);
+        return command_fail_ended(linux_channel(endpoint));
     }
     status = command_print(response, response_length);
     call_end(&client);
@@ -61,8 +61,8 @@ static int send_response(struct linux_endpoint *endpoint, const struct options *
                          const char *line, uint64_t length, uint32_t tag)
 {
     const struct channel_sleeper sleeper = linux_sleeper(endpoint);
-    enum channel_result result =
-        call_answer(&endpoint->channel, &sleeper, command_deadline(options), line, length, tag);
+    enum channel_result result = call_answer(linux_channel(endpoint), &sleeper,
+                                             command_deadline(options), line, length, tag);
 
     /* The response is lost if the client ended, which command_receive_each() will notice. */
     return result == CHANNEL_NOT_CONNECTED ? STATUS_DONE

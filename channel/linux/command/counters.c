@@ -38,22 +38,22 @@ static void show_counter(const struct channel_control *control, size_t field)
     }
 }
 
+/* Prints the size of the channel: of its rings, or of its values. */
 static void show_size(const struct linux_endpoint *endpoint)
 {
-    unsigned long long bytes = endpoint->memory.ring_bytes;
+    static const struct {
+        const char *thing, *direction;
+    } texts[KINDS] = {
+        [LINUX_MESSAGES] = {"ring of", "each way"},
+        [LINUX_VALUE] = {"values of up to", "each way"},
+        [LINUX_ONE_WAY] = {"ring of", "from end 0 to end 1"},
+    };
+    enum linux_kind kind = linux_endpoint_kind(endpoint);
+    uint64_t ring_bytes = linux_endpoint_ring_bytes(endpoint);
+    uint64_t bytes = kind == LINUX_VALUE ? value_content_max(ring_bytes) : ring_bytes;
 
-    switch (endpoint->kind) {
-    case LINUX_MESSAGES:
-        printf("ring of %llu bytes each way\n", bytes);
-        break;
-    case LINUX_VALUE:
-        printf("values of up to %llu bytes each way\n",
-               (unsigned long long)value_content_max(endpoint->memory.ring_bytes));
-        break;
-    case LINUX_ONE_WAY:
-        printf("ring of %llu bytes from end 0 to end 1\n", bytes);
-        break;
-    }
+    printf("%s %llu bytes %s\n", texts[kind].thing, (unsigned long long)bytes,
+           texts[kind].direction);
 }
 
 int show_counters(struct linux_endpoint *endpoint, const struct options *options)
@@ -62,7 +62,7 @@ int show_counters(struct linux_endpoint *endpoint, const struct options *options
     show_size(endpoint);
     printf("%-16s %*s %*s\n", "end", COLUMN, "0", COLUMN, "1");
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        const char *name = rows[i].names[endpoint->kind];
+        const char *name = rows[i].names[linux_endpoint_kind(endpoint)];
 
         if (name != NULL) {
             printf("%-16s", name);

@@ -80,8 +80,8 @@ static const struct command commands[] = {
     {"stat", {show_counters, show_counters, show_counters}, false, false},
 };
 
-/* Of the process, for its signal handler. */
-static struct linux_endpoint used_endpoint;
+/* The endpoint of the process, for its signal handler. */
+static struct linux_endpoint *used_endpoint;
 
 int command_fail(const char *format, ...)
 {
@@ -223,7 +223,7 @@ static bool has_help(int count, char **arguments)
 /* Ends the use of the channel, so that the peer notices it, and then the process. */
 static void end_by_signal(int number)
 {
-    linux_end(&used_endpoint);
+    linux_end(used_endpoint);
     (void)signal(number, SIG_DFL);
     (void)raise(number);
 }
@@ -243,13 +243,14 @@ static void handle_ends(void (*handler)(int))
 static int execute_command(const struct command *command, struct linux_endpoint *endpoint,
                            const struct options *options)
 {
-    command_execute *execute = command->execute[endpoint->kind];
+    enum linux_kind kind = linux_endpoint_kind(endpoint);
+    command_execute *execute = command->execute[kind];
     char problem[LINUX_PROBLEM_BYTES];
     int status;
 
     if (execute == NULL) {
         return command_fail("%s is for channels of messages: %s is of the kind %s", command->name,
-                            options->channel, kinds[endpoint->kind]);
+                            options->channel, kinds[kind]);
     }
     if (!command->begins_use) {
         return execute(endpoint, options);
@@ -257,6 +258,7 @@ static int execute_command(const struct command *command, struct linux_endpoint 
     if (!linux_begin(endpoint, problem)) {
         return command_fail("%s", problem);
     }
+    used_endpoint = endpoint;
     handle_ends(end_by_signal);
     status = execute(endpoint, options);
     handle_ends(SIG_DFL);
@@ -271,7 +273,7 @@ int main(int count, char **arguments)
         .bytes = 8,
         .words = &arguments[count],
     };
-    struct linux_endpoint *endpoint = &used_endpoint;
+    struct linux_endpoint *endpoint;
     const struct command *command;
     char problem[LINUX_PROBLEM_BYTES];
     int status;
@@ -293,9 +295,10 @@ int main(int count, char **arguments)
     if (!command->has_words && options.words[0] != NULL) {
         return command_fail("%s takes no message: '%s'", command->name, options.words[0]);
     }
-    if (!(options.is_file ? linux_map_file(endpoint, options.channel, options.end, options.kind,
-                                           options.ring_bytes, problem)
-                          : linux_map_function(endpoint, options.channel, problem))) {
+    endpoint = options.is_file ? linux_map_file(options.channel, options.end, options.kind,
+                                                options.ring_bytes, problem)
+                               : linux_map_function(options.channel, problem);
+    if (endpoint == NULL) {
         return command_fail("%s", problem);
     }
     (void)signal(SIGPIPE, SIG_IGN);

@@ -34,7 +34,7 @@ static uint64_t poll_end(const struct side *side)
  */
 static const uint8_t *poll_message(const struct side *side, uint64_t *length, uint32_t *tag)
 {
-    struct channel *channel = &side->endpoint->channel;
+    struct channel *channel = linux_channel(side->endpoint);
     uint64_t until = 0;
     const uint8_t *content;
 
@@ -55,7 +55,7 @@ static const uint8_t *poll_message(const struct side *side, uint64_t *length, ui
  */
 static uint8_t *poll_space(const struct side *side, uint64_t length)
 {
-    struct channel *channel = &side->endpoint->channel;
+    struct channel *channel = linux_channel(side->endpoint);
     uint64_t until = 0;
     uint8_t *place;
 
@@ -85,7 +85,7 @@ static void read_content(const uint8_t *content, uint64_t length)
 
 static int answer(struct side *side)
 {
-    struct channel *channel = &side->endpoint->channel;
+    struct channel *channel = linux_channel(side->endpoint);
     const uint8_t *content;
     uint64_t length;
     uint32_t tag;
@@ -118,7 +118,7 @@ static bool put(const struct side *side, uint64_t length, uint32_t tag)
 
     if (place != NULL) {
         memset(place, 0x5a, (size_t)length);
-        channel_send_end(&side->endpoint->channel, length, tag);
+        channel_send_end(linux_channel(side->endpoint), length, tag);
     }
     return place != NULL;
 }
@@ -132,7 +132,7 @@ static bool take_answer(const struct side *side)
     if (poll_message(side, &length, &tag) == NULL) {
         return false;
     }
-    channel_receive_end(&side->endpoint->channel);
+    channel_receive_end(linux_channel(side->endpoint));
     return true;
 }
 
@@ -187,7 +187,7 @@ static bool measure_round_trips(const struct side *side)
 
 int measure(struct linux_endpoint *endpoint, const struct options *options)
 {
-    uint64_t largest = channel_content_max(endpoint->memory.ring_bytes);
+    uint64_t largest = channel_content_max(linux_endpoint_ring_bytes(endpoint));
     struct side side = {.endpoint = endpoint, .options = options, .poll_ns = POLL_NS};
     int status = command_connect(endpoint, options, command_deadline(options));
 
@@ -203,7 +203,7 @@ int measure(struct linux_endpoint *endpoint, const struct options *options)
     }
     if (!measure_throughput(&side, options->count == 0 ? COUNT_DEFAULT : options->count) ||
         !measure_round_trips(&side)) {
-        return command_fail_ended(&endpoint->channel);
+        return command_fail_ended(linux_channel(endpoint));
     }
     return STATUS_DONE;
 }

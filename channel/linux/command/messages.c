@@ -29,7 +29,7 @@ int command_fail_ended(const struct channel *channel)
 int command_connect(struct linux_endpoint *endpoint, const struct options *options,
                     uint64_t deadline)
 {
-    struct channel *channel = &endpoint->channel;
+    struct channel *channel = linux_channel(endpoint);
 
     channel_accept(channel);
     while (channel_update(channel) == CHANNEL_CONNECTING) {
@@ -54,21 +54,22 @@ int command_check_sent(struct linux_endpoint *endpoint, uint64_t length, enum ch
     case CHANNEL_DONE:
         return STATUS_DONE;
     case CHANNEL_TOO_LARGE:
-        return command_fail("a message of %llu bytes is larger than this channel's largest, %llu",
-                            (unsigned long long)length,
-                            (unsigned long long)channel_content_max(endpoint->memory.ring_bytes));
+        return command_fail(
+            "a message of %llu bytes is larger than this channel's largest, %llu",
+            (unsigned long long)length,
+            (unsigned long long)channel_content_max(linux_endpoint_ring_bytes(endpoint)));
     case CHANNEL_NOTHING:
         command_fail("the time passed, and the other side receives nothing");
         return STATUS_TIMEOUT;
     default:
-        return command_fail_ended(&endpoint->channel);
+        return command_fail_ended(linux_channel(endpoint));
     }
 }
 
 int command_send(struct linux_endpoint *endpoint, const void *content, uint64_t length,
                  uint32_t tag, uint64_t deadline)
 {
-    struct channel *channel = &endpoint->channel;
+    struct channel *channel = linux_channel(endpoint);
     enum channel_result result = channel_send(channel, content, length, tag);
 
     while (result == CHANNEL_NOTHING && linux_wait_for_space(endpoint, length, deadline)) {
@@ -80,7 +81,7 @@ int command_send(struct linux_endpoint *endpoint, const void *content, uint64_t 
 const uint8_t *command_receive(struct linux_endpoint *endpoint, uint64_t *length, uint32_t *tag,
                                uint64_t deadline, int *status)
 {
-    struct channel *channel = &endpoint->channel;
+    struct channel *channel = linux_channel(endpoint);
     const uint8_t *content = channel_receive_begin(channel, length, tag);
 
     while (content == NULL &&
@@ -160,7 +161,7 @@ int command_print(const uint8_t *content, uint64_t length)
 int command_receive_each(struct linux_endpoint *endpoint, const struct options *options,
                          command_receive_one *receive_one)
 {
-    struct channel *channel = &endpoint->channel;
+    struct channel *channel = linux_channel(endpoint);
     uint64_t received = 0;
     int status = STATUS_DONE;
 

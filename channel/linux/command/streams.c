@@ -39,7 +39,7 @@ static bool write_all(const uint8_t *content, uint64_t length)
 /* Writes all messages that are there to standard output. */
 static int receive_stream(struct streams *streams)
 {
-    struct channel *channel = &streams->endpoint->channel;
+    struct channel *channel = linux_channel(streams->endpoint);
     const uint8_t *content;
     uint64_t length;
     uint32_t tag;
@@ -58,7 +58,7 @@ static int receive_stream(struct streams *streams)
 /* Sends one block of standard input, if there is space for the largest one. */
 static int send_block(struct streams *streams)
 {
-    struct channel *channel = &streams->endpoint->channel;
+    struct channel *channel = linux_channel(streams->endpoint);
     ssize_t bytes;
 
     if (channel_send_begin(channel, streams->block_max) == NULL) {
@@ -80,7 +80,7 @@ static int send_block(struct streams *streams)
  * passed. */
 static bool wait_for_work(struct streams *streams)
 {
-    struct channel *channel = &streams->endpoint->channel;
+    struct channel *channel = linux_channel(streams->endpoint);
     bool has_space =
         !streams->has_sent_end && channel_send_begin(channel, streams->block_max) != NULL;
     struct linux_endpoint *const endpoints[] = {
@@ -116,19 +116,20 @@ int exchange_streams(struct linux_endpoint *endpoint, const struct options *opti
     streams.endpoint = endpoint;
     streams.options = options;
     streams.deadline = command_deadline(options);
-    streams.block_max = channel_content_max(endpoint->memory.ring_bytes) / 4;
+    streams.block_max = channel_content_max(linux_endpoint_ring_bytes(endpoint)) / 4;
     streams.block_max = streams.block_max < BLOCK_BYTES ? streams.block_max : BLOCK_BYTES;
     while (status == STATUS_DONE) {
         status = take_turn(&streams);
         if (status != STATUS_DONE || (streams.has_sent_end && streams.has_received_end)) {
             break;
         }
-        if (endpoint->channel.state != CHANNEL_CONNECTED) {
+        if (linux_channel(endpoint)->state != CHANNEL_CONNECTED) {
             /* The other side ends after it has sent its end of the stream. */
-            return streams.has_received_end ? STATUS_DONE : command_fail_ended(&endpoint->channel);
+            return streams.has_received_end ? STATUS_DONE
+                                            : command_fail_ended(linux_channel(endpoint));
         }
         if (!wait_for_work(&streams)) {
-            return command_fail_ended(&endpoint->channel);
+            return command_fail_ended(linux_channel(endpoint));
         }
     }
     return status;

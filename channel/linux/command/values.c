@@ -7,15 +7,16 @@
 static int send_value(struct linux_endpoint *endpoint, const void *content, uint64_t length,
                       uint64_t deadline)
 {
-    uint64_t largest = value_content_max(endpoint->memory.ring_bytes);
+    struct value_writer *writer = linux_value_writer(endpoint);
+    uint64_t largest = value_content_max(linux_endpoint_ring_bytes(endpoint));
 
     (void)deadline; /* a writer never waits */
     if (length > largest) {
         return command_fail("a value of %llu bytes is larger than this channel's largest, %llu",
                             (unsigned long long)length, (unsigned long long)largest);
     }
-    memcpy(value_write_begin(&endpoint->writer), content, (size_t)length);
-    if (value_write_end(&endpoint->writer, length)) {
+    memcpy(value_write_begin(writer), content, (size_t)length);
+    if (value_write_end(writer, length)) {
         linux_notify(endpoint);
     }
     return STATUS_DONE;
@@ -31,7 +32,7 @@ int send_values(struct linux_endpoint *endpoint, const struct options *options)
 static const uint8_t *receive_value(struct linux_endpoint *endpoint, uint64_t *length,
                                     uint64_t deadline, int *status)
 {
-    struct value_reader *reader = &endpoint->reader;
+    struct value_reader *reader = linux_value_reader(endpoint);
 
     *status = STATUS_TIMEOUT;
     while (linux_wait_for_value(endpoint, deadline)) {

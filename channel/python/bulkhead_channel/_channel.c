@@ -11,7 +11,7 @@
 #include <time.h>
 
 struct endpoint_object {
-    PyObject_HEAD struct linux_endpoint endpoint;
+    PyObject_HEAD struct linux_endpoint *endpoint; /* valid while is_open */
     uint8_t *buffer; /* for the largest message of a one-way channel, at its receiver; or NULL */
     bool is_open;
     bool is_busy;      /* a call waits without the interpreter's lock */
@@ -132,7 +132,7 @@ static bool wait_once(struct endpoint_object *self, enum wait_for what, uint64_t
     pause_once(waits);
     until = linux_now() + SLEEP_NS;
     until = until < waits->deadline ? until : waits->deadline;
-    is_over = wait_until(&self->endpoint, what, length, until);
+    is_over = wait_until(self->endpoint, what, length, until);
     Py_END_ALLOW_THREADS;
     self->is_busy = false;
     /* A signal handler may have closed the channel. */
@@ -153,19 +153,19 @@ static void *raise_failure(const struct channel_error *error)
 /* Connects with the peer's next life, if the last one ended. */
 static void accept_next_life(struct endpoint_object *self)
 {
-    channel_accept(&self->endpoint.channel);
+    channel_accept(linux_channel(self->endpoint));
     self->has_told_end = false;
 }
 
 /* Waits until there is a connection. Returns false with an exception. */
 static bool keep_connection(struct endpoint_object *self, struct call_waits *waits)
 {
-    struct channel *channel = &self->endpoint.channel;
+    struct channel *channel = linux_channel(self->endpoint);
 
     if (channel->state == CHANNEL_ENDED) {
         accept_next_life(self);
     }
-    linux_look_for_peer(&self->endpoint);
+    linux_look_for_peer(self->endpoint);
     while (channel_update(channel) == CHANNEL_CONNECTING) {
         if (!wait_once(self, FOR_MESSAGE, 0, waits)) {
             return false;
@@ -178,12 +178,15 @@ static bool map(struct endpoint_object *self, const char *name, unsigned end, en
                 uint64_t ring_bytes, char *problem)
 {
     if (strchr(name, '/') != NULL) {
-        return linux_map_file(&self->endpoint, name, end, kind, ring_bytes, problem);
+        self->endpoint = linux_map_file(name, end, kind, ring_bytes, problem);
+        return self->endpoint != NULL;
     }
-    if (!linux_map_function(&self->endpoint, name, problem)) {
+    self->endpoint = linux_map_function(name, problem);
+    if (self->endpoint == NULL) {
         return false;
     }
-    if (self->endpoint.kind != kind || (kind == LINUX_ONE_WAY && self->endpoint.end != end)) {
+    if (linux_endpoint_kind(self->endpoint) != kind ||
+        (kind == LINUX_ONE_WAY && linux_endpoint_end(self->endpoint) != end)) {
         static const char *const kinds[] = {
             [LINUX_MESSAGES] = "messages",
             [LINUX_VALUE] = "values",
@@ -191,8 +194,9 @@ static bool map(struct endpoint_object *self, const char *name, unsigned end, en
         };
 
         (void)snprintf(problem, LINUX_PROBLEM_BYTES, "%s is end %u of a channel of %s", name,
-                       self->endpoint.end, kinds[self->endpoint.kind]);
-        linux_close(&self->endpoint);
+                       linux_endpoint_end(self->endpoint),
+                       kinds[linux_endpoint_kind(self->endpoint)]);
+        linux_close(self->endpoint);
         return false;
     }
     return true;
@@ -219,16 +223,16 @@ static int endpoint_init(PyObject *object, PyObject *arguments, PyObject *names)
         PyErr_SetString(PyExc_OSError, problem);
         return -1;
     }
-    if (!linux_begin(&self->endpoint, problem)) {
-        linux_close(&self->endpoint);
+    if (!linux_begin(self->endpoint, problem)) {
+        linux_close(self->endpoint);
         PyErr_SetString(PyExc_OSError, problem);
         return -1;
     }
     if (kind == LINUX_ONE_WAY && end == 1) {
         free(self->buffer); /* of an earlier call */
-        self->buffer = malloc(self->endpoint.memory.ring_bytes);
+        self->buffer = malloc(linux_endpoint_ring_bytes(self->endpoint));
         if (self->buffer == NULL) {
-            linux_close(&self->endpoint);
+            linux_close(self->endpoint);
             PyErr_NoMemory();
             return -1;
         }
@@ -252,7 +256,7 @@ static PyObject *endpoint_connect(PyObject *object, PyObject *arguments)
 /* Waits until a message can be sent, or the state changes. Returns false with an exception. */
 static bool wait_to_send(struct endpoint_object *self, uint64_t length, struct call_waits *waits)
 {
-    struct channel *channel = &self->endpoint.channel;
+    struct channel *channel = linux_channel(self->endpoint);
 
     if (channel->state == CHANNEL_ENDING || channel->state == CHANNEL_ENDED) {
         accept_next_life(self);
@@ -268,10 +272,10 @@ static bool wait_to_send(struct endpoint_object *self, uint64_t length, struct c
 static enum channel_result try_to_send(struct endpoint_object *self, const Py_buffer *content,
                                        uint32_t tag, struct call_client *client)
 {
-    const struct channel_sleeper sleeper = linux_sleeper(&self->endpoint);
+    const struct channel_sleeper sleeper = linux_sleeper(self->endpoint);
     uint64_t length = (uint64_t)content->len;
 
-    return client == NULL ? channel_send(&self->endpoint.channel, content->buf, length, tag)
+    return client == NULL ? channel_send(linux_channel(self->endpoint), content->buf, length, tag)
                           : call_request(client, &sleeper, 0, content->buf, length);
 }
 
@@ -280,10 +284,11 @@ static bool send_all(struct endpoint_object *self, const Py_buffer *content, uin
 {
     uint64_t length = (uint64_t)content->len;
 
-    if (length > channel_content_max(self->endpoint.memory.ring_bytes)) {
-        PyErr_Format(PyExc_ValueError, "a message has at most %llu bytes, not %llu",
-                     (unsigned long long)channel_content_max(self->endpoint.memory.ring_bytes),
-                     (unsigned long long)length);
+    if (length > channel_content_max(linux_endpoint_ring_bytes(self->endpoint))) {
+        PyErr_Format(
+            PyExc_ValueError, "a message has at most %llu bytes, not %llu",
+            (unsigned long long)channel_content_max(linux_endpoint_ring_bytes(self->endpoint)),
+            (unsigned long long)length);
         return false;
     }
     while (try_to_send(self, content, tag, client) != CHANNEL_DONE) {
@@ -323,7 +328,7 @@ static void *tell_end(struct endpoint_object *self)
 static PyObject *endpoint_receive(PyObject *object, PyObject *arguments)
 {
     struct endpoint_object *self = (struct endpoint_object *)object;
-    struct channel *channel = &self->endpoint.channel;
+    struct channel *channel;
     const uint8_t *content;
     struct call_waits waits = {0};
     uint64_t length;
@@ -333,6 +338,7 @@ static PyObject *endpoint_receive(PyObject *object, PyObject *arguments)
     if (!PyArg_ParseTuple(arguments, "O&", read_deadline, &waits.deadline) || !begin_use(self)) {
         return NULL;
     }
+    channel = linux_channel(self->endpoint);
     /* arm() may have seen the end. */
     if (channel->state == CHANNEL_ENDED && !self->has_told_end) {
         return tell_end(self);
@@ -369,8 +375,8 @@ static uint64_t end_of_wait(uint64_t deadline)
 static bool wait_for_response(struct endpoint_object *self, struct call_client *client,
                               uint64_t deadline, const uint8_t **content, uint64_t *length)
 {
-    const struct channel_sleeper sleeper = linux_sleeper(&self->endpoint);
-    const struct channel *channel = &self->endpoint.channel;
+    const struct channel_sleeper sleeper = linux_sleeper(self->endpoint);
+    const struct channel *channel = linux_channel(self->endpoint);
     enum call_result result;
 
     do {
@@ -410,8 +416,11 @@ static PyObject *endpoint_call(PyObject *object, PyObject *arguments)
     if (!PyArg_ParseTuple(arguments, "y*O&", &request, read_deadline, &waits.deadline)) {
         return NULL;
     }
-    call_begin(&client, &self->endpoint.channel);
-    is_sent = begin_use(self) && send_all(self, &request, 0, &client, &waits);
+    is_sent = begin_use(self);
+    if (is_sent) {
+        call_begin(&client, linux_channel(self->endpoint));
+        is_sent = send_all(self, &request, 0, &client, &waits);
+    }
     PyBuffer_Release(&request);
     if (!is_sent || !wait_for_response(self, &client, waits.deadline, &response, &length)) {
         return NULL;
@@ -426,10 +435,10 @@ static PyObject *endpoint_call(PyObject *object, PyObject *arguments)
 static int send_response(struct endpoint_object *self, const Py_buffer *content, uint32_t tag,
                          struct call_waits *waits)
 {
-    struct channel *channel = &self->endpoint.channel;
+    struct channel *channel = linux_channel(self->endpoint);
 
     /* Otherwise nobody may have noticed that the peer ended. */
-    linux_look_for_peer(&self->endpoint);
+    linux_look_for_peer(self->endpoint);
     while (channel_update(channel) == CHANNEL_CONNECTED) {
         switch (try_to_send(self, content, tag, NULL)) {
         case CHANNEL_DONE:
@@ -440,9 +449,10 @@ static int send_response(struct endpoint_object *self, const Py_buffer *content,
             }
             break;
         case CHANNEL_TOO_LARGE:
-            PyErr_Format(PyExc_ValueError, "a response has at most %llu bytes, not %llu",
-                         (unsigned long long)channel_content_max(channel->memory.ring_bytes),
-                         (unsigned long long)content->len);
+            PyErr_Format(
+                PyExc_ValueError, "a response has at most %llu bytes, not %llu",
+                (unsigned long long)channel_content_max(linux_endpoint_ring_bytes(self->endpoint)),
+                (unsigned long long)content->len);
             return -1;
         case CHANNEL_NOT_CONNECTED:
             break;
@@ -483,18 +493,21 @@ static bool is_too_large(uint64_t length, uint64_t largest)
 static PyObject *endpoint_write(PyObject *object, PyObject *arguments)
 {
     struct endpoint_object *self = (struct endpoint_object *)object;
-    struct linux_endpoint *endpoint = &self->endpoint;
+    struct linux_endpoint *endpoint = self->endpoint;
     Py_buffer content;
     bool is_written;
 
     if (!PyArg_ParseTuple(arguments, "y*", &content)) {
         return NULL;
     }
-    is_written = begin_use(self) && !is_too_large((uint64_t)content.len,
-                                                  value_content_max(endpoint->memory.ring_bytes));
+    is_written =
+        begin_use(self) && !is_too_large((uint64_t)content.len,
+                                         value_content_max(linux_endpoint_ring_bytes(endpoint)));
     if (is_written) {
-        memcpy(value_write_begin(&endpoint->writer), content.buf, (size_t)content.len);
-        if (value_write_end(&endpoint->writer, (uint64_t)content.len)) {
+        struct value_writer *writer = linux_value_writer(endpoint);
+
+        memcpy(value_write_begin(writer), content.buf, (size_t)content.len);
+        if (value_write_end(writer, (uint64_t)content.len)) {
             linux_notify(endpoint);
         }
     }
@@ -508,7 +521,7 @@ static PyObject *endpoint_write(PyObject *object, PyObject *arguments)
 static PyObject *endpoint_read(PyObject *object, PyObject *none)
 {
     struct endpoint_object *self = (struct endpoint_object *)object;
-    struct value_reader *reader = &self->endpoint.reader;
+    struct value_reader *reader;
     const uint8_t *content;
     uint64_t length;
 
@@ -516,6 +529,7 @@ static PyObject *endpoint_read(PyObject *object, PyObject *none)
     if (!begin_use(self)) {
         return NULL;
     }
+    reader = linux_value_reader(self->endpoint);
     content = value_read(reader, &length);
     if (content == NULL && reader->error.kind != CHANNEL_ERROR_NONE) {
         return raise_failure(&reader->error);
@@ -529,7 +543,7 @@ static PyObject *endpoint_read(PyObject *object, PyObject *none)
 static PyObject *endpoint_wait_for_value(PyObject *object, PyObject *arguments)
 {
     struct endpoint_object *self = (struct endpoint_object *)object;
-    struct value_reader *reader = &self->endpoint.reader;
+    struct value_reader *reader;
     struct call_waits waits = {0};
     const uint8_t *content;
     uint64_t length;
@@ -537,6 +551,7 @@ static PyObject *endpoint_wait_for_value(PyObject *object, PyObject *arguments)
     if (!PyArg_ParseTuple(arguments, "O&", read_deadline, &waits.deadline) || !begin_use(self)) {
         return NULL;
     }
+    reader = linux_value_reader(self->endpoint);
     for (;;) {
         content = value_is_new(reader) ? value_read(reader, &length) : NULL;
         if (content != NULL) {
@@ -554,7 +569,7 @@ static PyObject *endpoint_wait_for_value(PyObject *object, PyObject *arguments)
 static PyObject *endpoint_broadcast(PyObject *object, PyObject *arguments)
 {
     struct endpoint_object *self = (struct endpoint_object *)object;
-    struct linux_endpoint *endpoint = &self->endpoint;
+    struct linux_endpoint *endpoint = self->endpoint;
     Py_buffer content;
     unsigned tag;
     uint8_t *place;
@@ -566,14 +581,14 @@ static PyObject *endpoint_broadcast(PyObject *object, PyObject *arguments)
         PyBuffer_Release(&content);
         return NULL;
     }
-    place = broadcast_send_begin(&endpoint->sender, (uint64_t)content.len);
+    place = broadcast_send_begin(linux_broadcast_sender(endpoint), (uint64_t)content.len);
     if (place == NULL) {
         PyErr_Format(PyExc_ValueError, "a message has at most %llu bytes, not %llu",
-                     (unsigned long long)broadcast_content_max(endpoint->memory.ring_bytes),
+                     (unsigned long long)broadcast_content_max(linux_endpoint_ring_bytes(endpoint)),
                      (unsigned long long)content.len);
     } else {
         memcpy(place, content.buf, (size_t)content.len);
-        broadcast_send_end(&endpoint->sender, (uint64_t)content.len, tag);
+        broadcast_send_end(linux_broadcast_sender(endpoint), (uint64_t)content.len, tag);
         linux_notify(endpoint);
     }
     PyBuffer_Release(&content);
@@ -586,7 +601,7 @@ static PyObject *endpoint_broadcast(PyObject *object, PyObject *arguments)
 static PyObject *endpoint_receive_broadcast(PyObject *object, PyObject *arguments)
 {
     struct endpoint_object *self = (struct endpoint_object *)object;
-    struct broadcast_receiver *receiver = &self->endpoint.receiver;
+    struct broadcast_receiver *receiver;
     enum broadcast_result result;
     struct call_waits waits = {0};
     uint64_t length;
@@ -595,9 +610,10 @@ static PyObject *endpoint_receive_broadcast(PyObject *object, PyObject *argument
     if (!PyArg_ParseTuple(arguments, "O&", read_deadline, &waits.deadline) || !begin_use(self)) {
         return NULL;
     }
+    receiver = linux_broadcast_receiver(self->endpoint);
     do {
-        result = broadcast_receive(receiver, self->buffer, self->endpoint.memory.ring_bytes,
-                                   &length, &tag);
+        result = broadcast_receive(receiver, self->buffer,
+                                   linux_endpoint_ring_bytes(self->endpoint), &length, &tag);
         if (result == BROADCAST_NONE && !wait_once(self, FOR_BROADCAST, 0, &waits)) {
             return NULL;
         }
@@ -613,7 +629,9 @@ static PyObject *endpoint_missed(PyObject *object, PyObject *none)
     struct endpoint_object *self = (struct endpoint_object *)object;
 
     (void)none;
-    return begin_use(self) ? PyLong_FromUnsignedLongLong(self->endpoint.receiver.lost) : NULL;
+    return begin_use(self)
+               ? PyLong_FromUnsignedLongLong(linux_broadcast_receiver(self->endpoint)->lost)
+               : NULL;
 }
 
 static PyObject *endpoint_is_connected(PyObject *object, PyObject *none)
@@ -624,8 +642,8 @@ static PyObject *endpoint_is_connected(PyObject *object, PyObject *none)
     if (!begin_use(self)) {
         return NULL;
     }
-    linux_look_for_peer(&self->endpoint);
-    return PyBool_FromLong(channel_update(&self->endpoint.channel) == CHANNEL_CONNECTED);
+    linux_look_for_peer(self->endpoint);
+    return PyBool_FromLong(channel_update(linux_channel(self->endpoint)) == CHANNEL_CONNECTED);
 }
 
 static PyObject *endpoint_message_max(PyObject *object, PyObject *none)
@@ -636,7 +654,8 @@ static PyObject *endpoint_message_max(PyObject *object, PyObject *none)
     if (!begin_use(self)) {
         return NULL;
     }
-    return PyLong_FromUnsignedLongLong(channel_content_max(self->endpoint.memory.ring_bytes));
+    return PyLong_FromUnsignedLongLong(
+        channel_content_max(linux_endpoint_ring_bytes(self->endpoint)));
 }
 
 static PyObject *endpoint_counters(PyObject *object, PyObject *arguments)
@@ -652,7 +671,7 @@ static PyObject *endpoint_counters(PyObject *object, PyObject *arguments)
         PyErr_SetString(PyExc_ValueError, "the end of a channel is 0 or 1");
         return NULL;
     }
-    control = linux_control(&self->endpoint, end);
+    control = linux_control(self->endpoint, end);
     if (control == NULL) {
         PyErr_SetString(PyExc_ValueError, "the receiver of a one-way channel has no counters");
         return NULL;
@@ -670,19 +689,20 @@ static PyObject *endpoint_fileno(PyObject *object, PyObject *none)
     struct endpoint_object *self = (struct endpoint_object *)object;
 
     (void)none;
-    return begin_use(self) ? PyLong_FromLong(self->endpoint.bell) : NULL;
+    return begin_use(self) ? PyLong_FromLong(linux_endpoint_bell(self->endpoint)) : NULL;
 }
 
 /* As endpoint_receive(): tells the end of a life once, then connects with the next one. */
 static bool arm_bell(struct endpoint_object *self)
 {
-    if (self->endpoint.kind == LINUX_MESSAGES && self->endpoint.channel.state == CHANNEL_ENDED) {
+    if (linux_endpoint_kind(self->endpoint) == LINUX_MESSAGES &&
+        linux_channel(self->endpoint)->state == CHANNEL_ENDED) {
         if (!self->has_told_end) {
             return false;
         }
         accept_next_life(self);
     }
-    return linux_arm(&self->endpoint);
+    return linux_arm(self->endpoint);
 }
 
 static PyObject *endpoint_arm_bell(PyObject *object, PyObject *none)
@@ -701,7 +721,7 @@ static PyObject *endpoint_reset(PyObject *object, PyObject *none)
     if (!begin_use(self)) {
         return NULL;
     }
-    channel_reset(&self->endpoint.channel);
+    channel_reset(linux_channel(self->endpoint));
     self->has_told_end = false;
     Py_RETURN_NONE;
 }
@@ -717,7 +737,7 @@ static PyObject *endpoint_close(PyObject *object, PyObject *none)
     }
     if (self->is_open) {
         self->is_open = false;
-        linux_close(&self->endpoint);
+        linux_close(self->endpoint);
     }
     Py_RETURN_NONE;
 }
@@ -728,7 +748,7 @@ static void endpoint_dealloc(PyObject *object)
     PyTypeObject *type = Py_TYPE(object);
 
     if (self->is_open) {
-        linux_close(&self->endpoint);
+        linux_close(self->endpoint);
     }
     free(self->buffer);
     type->tp_free(object);

@@ -5,7 +5,7 @@
  * no message costs a system call.
  *
  * An endpoint belongs to one thread at a time. A function with the argument `problem`
- * (LINUX_PROBLEM_BYTES) writes one line there, without its newline, if it returns false.
+ * (LINUX_PROBLEM_BYTES) writes one line there, without its newline, if it returns false or NULL.
  *
  * One endpoint at a time uses an end of a channel: linux_begin() locks the end, and the kernel
  * frees the lock when the process ends in any way. A child of fork() shares the endpoint and its
@@ -44,61 +44,47 @@ enum linux_kind {
 #define LINUX_POLLED_WAITS  64u
 #define LINUX_DEATH_NS      UINT64_C(200000000)
 
-struct linux_endpoint {
-    enum linux_kind kind;
-    /* Of the kind, from linux_begin() on. */
-    struct channel channel;
-    struct value_writer writer;
-    struct value_reader reader;
-    struct broadcast_sender sender;     /* at end 0 */
-    struct broadcast_receiver receiver; /* at end 1 */
-
-    struct channel_memory memory; /* a section that does not exist is NULL */
-    struct channel_port port;
-    char name[LINUX_NAME_BYTES]; /* for problems: the first characters of the name or path */
-    unsigned end;                /* 0 or 1 */
-    bool is_used;                /* linux_begin() was called */
-
-    /* The doorbell: readable after it rang. */
-    int bell;
-    bool is_rung; /* it ended the last sleep of the sleeper that linux_sleeper() returned */
-
-    /* Only for a PCI function: its configuration space, the offset of its capability there, and
-     * its registers. */
-    int config;
-    unsigned capability;
-    volatile uint32_t *registers;
-
-    /* Only for a file: itself, the peer's doorbell, and what the peer's lock tells. */
-    int file;
-    int peer_bell;
-    bool watches_peer;   /* the peer is connected, and has not been seen without its lock */
-    uint64_t look_due;   /* next look at the lock, in the clock of linux_now() */
-    uint32_t peer_state; /* 0: the lock is free */
-
-    void *region; /* what is mapped */
-    size_t region_bytes;
-};
+/* One end of a channel, in this process. Its members are private. */
+struct linux_endpoint;
 
 /* Maps a channel with another partition, and finds its kind. `name`: the function's address, such
  * as "0000:00:1f.0", or the channel's name in the system file. The function must be bound to the
- * driver uio_pci_generic. If it has no BAR 2, Linux must have a DAX device with the memory. The
- * endpoint must stay at its address until linux_close(). */
-bool linux_map_function(struct linux_endpoint *endpoint, const char *name, char *problem);
+ * driver uio_pci_generic. If it has no BAR 2, Linux must have a DAX device with the memory. Returns
+ * the endpoint, which exists until linux_close(). NULL with a problem if there is no such channel,
+ * or a part of it can't be opened. */
+struct linux_endpoint *linux_map_function(const char *name, char *problem);
 
 /* Maps a channel with another process. Creates the file, and the doorbells beside it (PATH.0 and
- * PATH.1), if they do not exist. `ring_bytes`: as for channel_open(). Both processes choose the
- * same kind. */
-bool linux_map_file(struct linux_endpoint *endpoint, const char *path, unsigned end,
-                    enum linux_kind kind, uint64_t ring_bytes, char *problem);
+ * PATH.1), if they do not exist. `end`: 0 or 1. `ring_bytes`: as for channel_open(). Both processes
+ * choose the same kind. Returns the endpoint, which exists until linux_close(). NULL with a problem
+ * if the size is invalid, or a file can't be opened or is another one. */
+struct linux_endpoint *linux_map_file(const char *path, unsigned end, enum linux_kind kind,
+                                      uint64_t ring_bytes, char *problem);
+
+/* Return properties of a mapped endpoint: the kind of its channel, its end (0 or 1), the bytes of a
+ * ring, and its doorbell, a file descriptor that is readable after it rang. */
+enum linux_kind linux_endpoint_kind(const struct linux_endpoint *endpoint);
+unsigned linux_endpoint_end(const struct linux_endpoint *endpoint);
+uint64_t linux_endpoint_ring_bytes(const struct linux_endpoint *endpoint);
+int linux_endpoint_bell(const struct linux_endpoint *endpoint);
 
 /* Locks this end of the channel until linux_close(), and begins to use the mapped endpoint: from
- * now on the field of its kind can be used. A channel of messages begins a life. A receiver of a
- * one-way channel begins with the next message. Returns false if another endpoint, also one of
- * this process, uses the end; linux_close() is then still needed. Before it is called, nothing has
- * been written to the channel: an endpoint that is only mapped can show the counters of ends that
- * others use. */
+ * now on the functions below return the objects of its kind. A channel of messages begins a life. A
+ * receiver of a one-way channel begins with the next message. Returns false if another endpoint,
+ * also one of this process, uses the end; linux_close() is then still needed. Before it is called,
+ * nothing has been written to the channel: an endpoint that is only mapped can show the counters of
+ * ends that others use. */
 bool linux_begin(struct linux_endpoint *endpoint, char *problem);
+
+/* Return the endpoint's object of the library, for the functions of connection.h, value.h and
+ * broadcast.h: the channel of LINUX_MESSAGES, the writer and the reader of LINUX_VALUE, and of
+ * LINUX_ONE_WAY the sender at end 0 and the receiver at end 1. It is valid from linux_begin() until
+ * linux_close(). NULL if the endpoint has another kind or end. */
+struct channel *linux_channel(struct linux_endpoint *endpoint);
+struct value_writer *linux_value_writer(struct linux_endpoint *endpoint);
+struct value_reader *linux_value_reader(struct linux_endpoint *endpoint);
+struct broadcast_sender *linux_broadcast_sender(struct linux_endpoint *endpoint);
+struct broadcast_receiver *linux_broadcast_receiver(struct linux_endpoint *endpoint);
 
 /* Rings the peer's doorbell. Call it after broadcast_send_end(), and after value_write_end() if
  * that returned true: they do not ring it by themselves. Not at the receiver of a one-way channel.
@@ -114,7 +100,8 @@ const struct channel_control *linux_control(const struct linux_endpoint *endpoin
  * endpoint's thread after linux_begin() was called. */
 void linux_end(struct linux_endpoint *endpoint);
 
-/* Ends the use of the endpoint, as linux_end() does, unmaps the memory and unlocks the end. */
+/* Ends the use of the endpoint, as linux_end() does, unmaps the memory, unlocks the end and frees
+ * the endpoint. */
 void linux_close(struct linux_endpoint *endpoint);
 
 /* Looks whether the process at the other end of a file still has its lock. Its death then ends the
@@ -140,10 +127,10 @@ size_t linux_wait_any(struct linux_endpoint *const *endpoints, const struct chan
 struct channel_sleeper linux_sleeper(struct linux_endpoint *endpoint);
 
 /* For event loops: asks the peer to ring the doorbell at its next message or value. Returns false
- * if there is one already, or the state has changed. Otherwise `bell` will be readable. Call it
- * again before each sleep, and sleep no longer than the death of a process at the other end of a
- * file may remain unnoticed: it makes `bell` not readable. The receiver of a one-way channel can't
- * ask: its sender has to ring the doorbell for each message. Not for the sender of one. */
+ * if there is one already, or the state has changed. Otherwise the doorbell will be readable. Call
+ * it again before each sleep, and sleep no longer than the death of a process at the other end of a
+ * file may remain unnoticed: it makes the doorbell not readable. The receiver of a one-way channel
+ * can't ask: its sender has to ring the doorbell for each message. Not for the sender of one. */
 bool linux_arm(struct linux_endpoint *endpoint);
 
 /* Waits until the endpoint has a message or its state changes. Returns false if the deadline
