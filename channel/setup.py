@@ -4,6 +4,7 @@
 from setuptools import Extension, setup
 
 LIBRARY = ("broadcast", "call", "connection", "copy", "error", "ring", "value", "wait")
+EXTENSION = ("broadcast", "channel", "endpoint", "errors", "module", "run", "value")
 PORT = ("dax", "endpoint", "file", "function", "kind", "lock", "poll")
 
 setup(
@@ -11,7 +12,7 @@ setup(
         Extension(
             "bulkhead_channel._channel",
             sources=[
-                "python/bulkhead_channel/_channel.c",
+                *(f"python/extension/{name}.c" for name in EXTENSION),
                 *(f"{name}.c" for name in LIBRARY),
                 *(f"linux/{name}.c" for name in PORT),
             ],

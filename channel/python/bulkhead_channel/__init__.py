@@ -21,7 +21,6 @@ __all__ = [
 ]
 
 RING_BYTES = 65536
-_MESSAGES, _VALUE, _ONE_WAY = range(3)  # enum linux_kind
 _CALL_TAG = 1 << 31  # channel/call.h
 
 
@@ -55,8 +54,7 @@ class _Side:
     at once.
     """
 
-    def __init__(self, name: str, end: int, ring_bytes: int, kind: int) -> None:
-        self._endpoint = _channel.Endpoint(name, end, ring_bytes, kind)
+    _endpoint: _channel.Endpoint
 
     def counters(self, end: int) -> Counters:
         """Return the counters of side 0 or 1."""
@@ -97,6 +95,8 @@ class _ReceivingSide(_Side):
 class Channel(_ReceivingSide):
     """One side of a channel of messages, with both directions."""
 
+    _endpoint: _channel.Channel
+
     def __init__(self, name: str, *, end: int = 0, ring_bytes: int = RING_BYTES) -> None:
         """Open a channel and begin a life of this side.
 
@@ -104,7 +104,7 @@ class Channel(_ReceivingSide):
         the size of each ring. Otherwise it is the channel's name in the system file or the address
         of its PCI function with the domain, such as "0000:00:01.0".
         """
-        super().__init__(name, end, ring_bytes, _MESSAGES)
+        self._endpoint = _channel.Channel(name, end, ring_bytes)
 
     def send(self, content: bytes, tag: int = 0, timeout: float | None = None) -> None:
         """Send a message. Waits for the peer, and for space.
@@ -180,9 +180,11 @@ class Channel(_ReceivingSide):
 class ValueChannel(_ReceivingSide):
     """One side of a channel of values: each side gets the other's newest one."""
 
+    _endpoint: _channel.ValueChannel
+
     def __init__(self, name: str, *, end: int = 0, ring_bytes: int = RING_BYTES) -> None:
         """Open a channel: see Channel. The largest value is a quarter of `ring_bytes`, less 16."""
-        super().__init__(name, end, ring_bytes, _VALUE)
+        self._endpoint = _channel.ValueChannel(name, end, ring_bytes)
 
     def write(self, content: bytes) -> None:
         """Make this the newest value. Never waits. Raises ValueError if it is too large."""
@@ -200,27 +202,31 @@ class ValueChannel(_ReceivingSide):
 
         Raises TimeoutError after `timeout` seconds, and ChannelError as read().
         """
-        return self._endpoint.wait_for_value(timeout)
+        return self._endpoint.wait(timeout)
 
 
 class OneWaySender(_Side):
     """The sending end of a one-way channel, end 0."""
 
+    _endpoint: _channel.OneWaySender
+
     def __init__(self, name: str, *, ring_bytes: int = RING_BYTES) -> None:
         """Open a channel: see Channel."""
-        super().__init__(name, 0, ring_bytes, _ONE_WAY)
+        self._endpoint = _channel.OneWaySender(name, ring_bytes)
 
     def send(self, content: bytes, tag: int = 0) -> None:
         """Send a message. Never waits. Raises ValueError if it is too large."""
-        self._endpoint.broadcast(content, tag)
+        self._endpoint.send(content, tag)
 
 
 class OneWayReceiver(_ReceivingSide):
     """The receiving end of a one-way channel, end 1. It begins with the next message."""
 
+    _endpoint: _channel.OneWayReceiver
+
     def __init__(self, name: str, *, ring_bytes: int = RING_BYTES) -> None:
         """Open a channel: see Channel."""
-        super().__init__(name, 1, ring_bytes, _ONE_WAY)
+        self._endpoint = _channel.OneWayReceiver(name, ring_bytes)
 
     def receive(self, timeout: float | None = None) -> Message:
         """Wait for a message and return it.
@@ -228,7 +234,7 @@ class OneWayReceiver(_ReceivingSide):
         Raises TimeoutError after `timeout` seconds, and ChannelError if the sender violated the
         format.
         """
-        return Message(*self._endpoint.receive_broadcast(timeout))
+        return Message(*self._endpoint.receive(timeout))
 
     @property
     def missed(self) -> int:

@@ -124,7 +124,7 @@ def _standard_library(root: Path, version: str) -> dict[str, bytes]:
 
 def _build_extension(headers: Path, version: str, target: Path) -> None:
     """Build the package's extension module (channel/setup.py) for the guest's Python."""
-    folders = [_CHANNEL, _CHANNEL / "linux", _CHANNEL / "python/bulkhead_channel"]
+    folders = [_CHANNEL, _CHANNEL / "linux", _CHANNEL / "python/extension"]
     # The headers of Python include pyconfig.h of their architecture by its path from `headers`.
     includes = [*_includes(), headers / version, headers]
     flags = ["-O2", "-shared", "-fPIC", "-std=gnu11", "-Wall", "-Wextra", "-Werror"]
