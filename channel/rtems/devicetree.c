@@ -14,7 +14,8 @@ rtems_status_code partition_map(uint64_t physical, uint64_t bytes, uint64_t flag
     return address == physical ? aarch64_mmu_map(address, bytes, flags) : RTEMS_INVALID_ADDRESS;
 }
 
-const void *partition_devicetree(void)
+/* Returns the tree, NULL if there is none. */
+static const void *map_tree(void)
 {
     uint64_t address = partition_devicetree_address;
     const void *tree = (const void *)(uintptr_t)address;
@@ -26,6 +27,19 @@ const void *partition_devicetree(void)
         partition_map(address, fdt_totalsize(tree), AARCH64_MMU_DATA_RO_CACHED) !=
             RTEMS_SUCCESSFUL) {
         return NULL;
+    }
+    return tree;
+}
+
+/* Mapped once. Two tasks that call it at the same time both map it, which changes nothing. */
+const void *partition_devicetree(void)
+{
+    static const void *mapped;
+    const void *tree = __atomic_load_n(&mapped, __ATOMIC_ACQUIRE);
+
+    if (tree == NULL) {
+        tree = map_tree();
+        __atomic_store_n(&mapped, tree, __ATOMIC_RELEASE);
     }
     return tree;
 }

@@ -27,12 +27,12 @@ INCLUDE_FOLDERS = {
     "arch": ("arch/include", "arch/arm64/include"),
     "devices": ("devices/include",),
     "schedule": ("schedule/include",),
-    "channel": ("channel/include",),
+    "channel": ("channel/include", "channel/guest/include"),
 }
 
 # The layers whose headers a layer may include, besides its own and the C library's. Ports of the
-# driver library, and that of channels to RTEMS, belong to the systems that they attach it to, so
-# that only its own code counts.
+# driver library, and those of channels to our kernel and to RTEMS, belong to the systems that they
+# attach it to, so that only its own code counts.
 ALLOWED = {
     "apps": {"kernel", "virtio", "arch", "devices", "channel"},
     "kernel": {"virtio", "arch", "devices", "schedule", "channel"},
@@ -57,7 +57,7 @@ def sources(layer: str) -> list[Path]:
     return [path for path in files if path.parts[:2] not in PORTS]
 
 
-PORTS = {("virtio", "ports"), ("channel", "rtems")}
+PORTS = {("virtio", "ports"), ("channel", "guest"), ("channel", "rtems")}
 
 
 def headers(path: Path) -> list[str]:

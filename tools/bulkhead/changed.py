@@ -35,7 +35,7 @@ _READERS = (
     (re.compile(r"bench/"), ("tools", "vm")),
     (re.compile(r"schedule/"), ("systems",)),
     (re.compile(r"virtio/ports/rtems/"), ("rtems", "unit")),
-    (re.compile(r"channel/rtems/"), ("rtems",)),
+    (re.compile(r"channel/(guest|rtems)/"), ("rtems",)),
     (re.compile(r"\.clang-(format|tidy)"), ("style",)),
 )
 # The suites that boot guests of tests/guests.

@@ -135,7 +135,7 @@ static void handle_doorbell(void *argument)
 {
     side.arrived = arch_clock_ticks();
     (void)argument;
-    (void)interrupt_mask(side.place.interrupt);
+    (void)interrupt_mask(side.place.interrupt.number);
     (void)semaphore_post(&side.rung);
 }
 
@@ -143,7 +143,7 @@ static void prepare(void *context)
 {
     (void)context;
     (void)semaphore_wait(&side.rung, DEADLINE_POLL);
-    (void)interrupt_unmask(side.place.interrupt);
+    (void)interrupt_unmask(side.place.interrupt.number);
 }
 
 static bool sleep_until(void *context, uint64_t deadline)
@@ -259,7 +259,8 @@ static enum result open_channel(void)
 
     semaphore_init(&side.rung, 0, 1);
     if (result == RESULT_OK) {
-        result = interrupt_attach(side.place.interrupt, INTERRUPT_EDGE, handle_doorbell, NULL);
+        result =
+            interrupt_attach(side.place.interrupt.number, INTERRUPT_EDGE, handle_doorbell, NULL);
     }
     return result == RESULT_OK ? partition_channel_begin(&side.place, &side.channel) : result;
 }

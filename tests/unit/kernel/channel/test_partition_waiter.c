@@ -69,7 +69,7 @@ static void set_up(void)
     for (unsigned i = 0; i < 2; i++) {
         lines[i].is_masked = false;
         lines[i].calls = 0;
-        channels[i] = (struct partition_channel){.interrupt = FIRST + i, .has_interrupt = true};
+        channels[i] = (struct partition_channel){.interrupt = {FIRST + i}, .has_interrupt = true};
         CHECK_EQUAL(partition_waiter_add(&waiter, &channels[i]), RESULT_OK);
     }
 }
@@ -130,7 +130,7 @@ static void check_stale(void)
 
 static void check_no_interrupt(void)
 {
-    struct partition_channel channel = {.interrupt = FIRST};
+    struct partition_channel channel = {.interrupt = {FIRST}};
 
     set_up();
     CHECK_EQUAL(partition_waiter_add(&waiter, &channel), RESULT_UNSUPPORTED);

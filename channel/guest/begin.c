@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Beginning to use an end of a channel, according to its kind. */
-#include "kernel/partition_channel.h"
+#include "adapter.h"
 
-#include "kernel/interrupt.h"
-#include "kernel/trace.h"
 #include <arch/channel.h>
 
 #define PRESENT 1u /* state of an end that is used */
@@ -16,24 +14,19 @@ static uint64_t ring_bytes(const struct partition_channel *place)
 /* The trace shows the states of a connection. */
 static void observe(void *place, const struct channel *channel)
 {
-    const struct partition_channel *own = place;
-    interrupt_state interrupts = interrupts_save();
-
-    trace_channel_connection(own->index, (uint32_t)channel->state, (uint32_t)channel->error.kind,
-                             (uint32_t)channel->generation);
-    interrupts_restore(interrupts);
+    guest_trace_connection(place, channel);
 }
 
 /* Shows the other end that this one is used, if it is. */
-static enum result begun(const struct partition_channel *place, bool is_valid)
+static guest_status begun(const struct partition_channel *place, bool is_valid)
 {
     if (is_valid) {
         partition_channel_set_state(place, PRESENT);
     }
-    return is_valid ? RESULT_OK : RESULT_INVALID;
+    return is_valid ? GUEST_OK : GUEST_INVALID_SIZE;
 }
 
-enum result partition_channel_begin(struct partition_channel *place, struct channel *channel)
+guest_status partition_channel_begin(struct partition_channel *place, struct channel *channel)
 {
     const struct channel_port port = {
         .context = place,
@@ -43,7 +36,7 @@ enum result partition_channel_begin(struct partition_channel *place, struct chan
     struct channel_memory memory;
 
     if (place->is_one_way || place->has_values) {
-        return RESULT_UNSUPPORTED;
+        return GUEST_OTHER_KIND;
     }
     memory = (struct channel_memory){
         .own = place->own,
@@ -53,33 +46,34 @@ enum result partition_channel_begin(struct partition_channel *place, struct chan
     };
     /* The other end takes a life without this state for one that has ended. */
     partition_channel_set_state(place, PRESENT);
-    return channel_open(channel, &memory, &port) ? RESULT_OK : RESULT_INVALID;
+    return channel_open(channel, &memory, &port) ? GUEST_OK : GUEST_INVALID_SIZE;
 }
 
-enum result partition_channel_begin_values(const struct partition_channel *place,
-                                           struct value_writer *writer, struct value_reader *reader)
+guest_status partition_channel_begin_values(const struct partition_channel *place,
+                                            struct value_writer *writer,
+                                            struct value_reader *reader)
 {
     if (place->is_one_way || !place->has_values) {
-        return RESULT_UNSUPPORTED;
+        return GUEST_OTHER_KIND;
     }
     return begun(place, value_writer_begin(writer, place->own, place->peer, ring_bytes(place)) &&
                             value_reader_begin(reader, place->peer, place->own, ring_bytes(place)));
 }
 
-enum result partition_channel_begin_sender(const struct partition_channel *place,
-                                           struct broadcast_sender *sender)
+guest_status partition_channel_begin_sender(const struct partition_channel *place,
+                                            struct broadcast_sender *sender)
 {
     if (!place->is_one_way || place->own == NULL) {
-        return RESULT_UNSUPPORTED;
+        return GUEST_OTHER_KIND;
     }
     return begun(place, broadcast_sender_begin(sender, place->own, ring_bytes(place)));
 }
 
-enum result partition_channel_begin_receiver(const struct partition_channel *place,
-                                             struct broadcast_receiver *receiver, bool with_newest)
+guest_status partition_channel_begin_receiver(const struct partition_channel *place,
+                                              struct broadcast_receiver *receiver, bool with_newest)
 {
     if (!place->is_one_way || place->peer == NULL) {
-        return RESULT_UNSUPPORTED;
+        return GUEST_OTHER_KIND;
     }
     return begun(place,
                  broadcast_receiver_begin(receiver, place->peer, ring_bytes(place), with_newest));
