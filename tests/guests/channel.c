@@ -22,153 +22,49 @@
 #include "kernel/print.h"
 #include "kernel/thread.h"
 #include "kernel/time.h"
-#include "numbered_messages.h"
+#include "numbered_exchange.h"
 #include <arch/device_access.h>
 #include <arch/mmu.h>
 #include <arch/mmu_translation.h>
-#include <channel/copy.h>
 #include <channel/wait.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define REPORT 1000u /* messages */
 #define RINGS  100000u
 #define BURST  500u /* messages sent before a rest */
 #define REST   (20 * NANOSECONDS_PER_MILLISECOND)
 #define LOOK   (50 * NANOSECONDS_PER_MILLISECOND) /* between two looks at the console */
-#define GRACE  (10 * NANOSECONDS_PER_SECOND)      /* for a doorbell that is under way */
-#define RETURN 0xd65f03c0u                        /* the instruction RET */
+#define GRACE  (10 * NANOSECONDS_PER_SECOND)
+#define RETURN 0xd65f03c0u /* the instruction RET */
 
 static struct {
-    struct partition_channel place;
-    struct partition_waiter waiter;
-    struct channel_sleeper sleeper;
-    struct channel channel;
-    struct numbered_messages messages;
-    uint64_t wakes;  /* doorbells that ended a wait */
-    uint64_t missed; /* messages that came without a doorbell while the thread waited */
-    enum channel_state state;
     bool watches;
     bool rests;
-    bool is_wrong;   /* a message of this connection was wrong */
     uint64_t number; /* typed before a command */
     bool is_hostile;
-} side;
+} program;
 
-/* Returns true if a message lies in the other end's ring. */
-static bool is_in_ring(const uint8_t *content, uint64_t length)
+void exchange_print(const char *text)
 {
-    uint64_t offset = (uint64_t)(content - (const uint8_t *)side.place.peer);
-
-    return offset >= CHANNEL_CONTROL_BYTES && offset <= side.place.section_bytes &&
-           length <= side.place.section_bytes - offset;
+    print("channel: %s\n", text);
 }
 
-/* Reports the first wrong message of a connection only: after it the expected ones are wrong, too.
- */
-static void check_message(const uint8_t *content, uint64_t length, uint32_t tag)
+uint64_t exchange_time_after(uint64_t nanoseconds)
 {
-    if (!is_in_ring(content, length)) {
-        print("channel: OUTSIDE: %p with %llu bytes\n", (const void *)content,
-              (unsigned long long)length);
-    } else if (!side.is_wrong &&
-               !numbered_messages_are_right(&side.messages, content, length, tag)) {
-        print("channel: WRONG: message %llu has %llu bytes and tag %u\n",
-              (unsigned long long)side.messages.received, (unsigned long long)length, tag);
-        side.is_wrong = true;
-    }
-}
-
-static void begin_connection(void)
-{
-    numbered_messages_begin(&side.messages);
-    side.is_wrong = false;
-}
-
-static bool receive_one(void)
-{
-    uint64_t length;
-    uint32_t tag;
-    const uint8_t *content = channel_receive_begin(&side.channel, &length, &tag);
-
-    if (content == NULL) {
-        return false;
-    }
-    check_message(content, length, tag);
-    channel_receive_end(&side.channel);
-    side.messages.received++;
-    if (side.messages.received % REPORT == 0) {
-        print("channel: received %llu, missed %llu\n", (unsigned long long)side.messages.received,
-              (unsigned long long)side.missed);
-    }
-    return true;
-}
-
-/* Prints changes of the state, and connects again after the other end has ended. */
-static void follow_state(void)
-{
-    enum channel_state state = channel_update(&side.channel);
-
-    if (state == side.state) {
-        return;
-    }
-    side.state = state;
-    if (state == CHANNEL_CONNECTED) {
-        print("channel: connected by %s, end %u\n", side.place.name, side.place.end);
-    } else if (state == CHANNEL_ENDED) {
-        print("channel: ended after %llu, the other end is %s\n",
-              (unsigned long long)side.messages.received,
-              partition_channel_peer_state(&side.place) == 0 ? "absent" : "there");
-        begin_connection();
-        channel_accept(&side.channel);
-        follow_state();
-    } else if (state == CHANNEL_FAILED) {
-        print("channel: FAILED: %s (0x%llx)\n", channel_error_text(side.channel.error.kind),
-              (unsigned long long)side.channel.error.value);
-        begin_connection();
-        channel_reset(&side.channel);
-        /* So that the next failure is noticed if no other state is seen before it. */
-        side.state = CHANNEL_CONNECTING;
-    }
-}
-
-static bool has_message(void)
-{
-    uint64_t length;
-    uint32_t tag;
-
-    return channel_receive_begin(&side.channel, &length, &tag) != NULL;
-}
-
-/* Sleeps, and counts messages for which no doorbell rang: it is still armed. */
-static bool sleep_and_watch(void *context, uint64_t deadline)
-{
-    bool is_in_time = partition_waiter_sleep(context, deadline);
-
-    if (is_in_time) {
-        side.wakes++;
-    } else if (has_message() && side.place.is_armed &&
-               !partition_waiter_sleep(context, time_after(GRACE))) {
-        side.missed++;
-    }
-    return is_in_time;
+    return time_after(nanoseconds);
 }
 
 static void wait(void)
 {
-    struct channel_wait waits[2] = {channel_wait_for_message(&side.channel)};
-    size_t count = 1;
+    struct channel_wait waits[2];
+    size_t count = exchange_waits(waits);
 
-    if (side.messages.sent < side.messages.to_send && side.state == CHANNEL_CONNECTED) {
-        waits[count++] = channel_wait_for_space(
-            &side.channel, numbered_messages_length(&side.messages, side.messages.sent));
-    }
-    if (side.watches) {
-        struct channel_watcher watcher = partition_channel_watcher(&side.place);
+    if (program.watches) {
+        struct channel_watcher watcher = partition_channel_watcher(&exchange.place);
 
         (void)channel_watch_any(waits, count, &watcher, time_after(LOOK));
     } else {
-        (void)channel_wait_any(waits, count, &side.sleeper, time_after(LOOK));
+        (void)channel_wait_any(waits, count, &exchange.sleeper, time_after(LOOK));
     }
 }
 
@@ -190,7 +86,7 @@ static void write_to(const void *place)
  * kernel's own interface never maps memory as executable. */
 static void execute(void)
 {
-    void *page = side.place.own;
+    void *page = exchange.place.own;
     uint32_t *code = (uint32_t *)page + CHANNEL_CONTROL_BYTES / sizeof(*code) - 1;
     interrupt_state state;
     enum result result;
@@ -217,59 +113,44 @@ static void obey(char command)
     switch (command) {
     case 's':
         print("channel: sent %llu, received %llu, wakes %llu, missed %llu\n",
-              (unsigned long long)side.messages.sent, (unsigned long long)side.messages.received,
-              (unsigned long long)side.wakes, (unsigned long long)side.missed);
+              (unsigned long long)exchange.messages.sent,
+              (unsigned long long)exchange.messages.received, (unsigned long long)exchange.wakes,
+              (unsigned long long)exchange.missed);
         break;
     case 'n':
         for (unsigned i = 0; i < RINGS; i++) {
-            partition_channel_notify(&side.place);
+            partition_channel_notify(&exchange.place);
         }
         print("channel: rang %u times\n", RINGS);
         break;
     case 'h':
-        side.is_hostile = true;
-        channel_hostile_attack(&side.place, side.number);
-        side.number = 0;
+        program.is_hostile = true;
+        channel_hostile_attack(&exchange.place, program.number);
+        program.number = 0;
         break;
     case 'w':
-        write_to(side.place.peer);
+        write_to(exchange.place.peer);
         break;
     case 'x':
         execute();
         break;
     case 't':
-        write_to(side.place.states);
+        write_to(exchange.place.states);
         break;
     default:
         if (command >= '0' && command <= '9') {
-            side.number = 10 * side.number + (uint64_t)(command - '0');
+            program.number = 10 * program.number + (uint64_t)(command - '0');
         }
         break;
     }
 }
 
-static enum result open_channel(void)
-{
-    enum result result = partition_channel_open(&side.place, NULL);
-
-    if (result != RESULT_OK) {
-        return result;
-    }
-    partition_waiter_init(&side.waiter);
-    result = partition_waiter_add(&side.waiter, &side.place);
-    side.sleeper = partition_waiter_sleeper(&side.waiter);
-    side.sleeper.sleep = sleep_and_watch;
-    numbered_messages_init(&side.messages, side.place.section_bytes);
-    return result == RESULT_OK ? partition_channel_begin(&side.place, &side.channel) : result;
-}
-
 static void take_turn(void)
 {
-    bool has_received = receive_one(),
-         has_sent = numbered_messages_send(&side.messages, &side.channel);
+    bool has_received = exchange_receive(), has_sent = exchange_send();
 
-    follow_state();
-    if (side.rests && has_sent && side.messages.sent % BURST == 0) {
+    exchange_follow_state();
+    if (program.rests && has_sent && exchange.messages.sent % BURST == 0) {
         thread_sleep_until(time_after(REST));
     } else if (!has_received && !has_sent) {
         wait();
@@ -278,17 +159,15 @@ static void take_turn(void)
 
 int application_main(void)
 {
-    enum result result = open_channel();
+    enum result result = exchange_open(boot_argument_number("send", 0, 0, UINT64_MAX), GRACE);
     char command;
 
     if (result != RESULT_OK) {
         print("channel: %s\n", result_text(result));
         return 1;
     }
-    side.messages.to_send = boot_argument_number("send", 0, 0, UINT64_MAX);
-    side.watches = boot_argument_number("watch", 0, 0, 1) != 0;
-    side.rests = boot_argument_number("rest", 0, 0, 1) != 0;
-    side.state = CHANNEL_CONNECTING;
+    program.watches = boot_argument_number("watch", 0, 0, 1) != 0;
+    program.rests = boot_argument_number("rest", 0, 0, 1) != 0;
     print("channel: waits for the other end\n");
     if (boot_argument_number("busy", 0, 0, 1) != 0) {
         print("channel: is busy\n");
@@ -297,7 +176,7 @@ int application_main(void)
     }
     for (;;) {
         take_turn();
-        while (console_read(&command, side.is_hostile ? DEADLINE_NONE : DEADLINE_POLL) ==
+        while (console_read(&command, program.is_hostile ? DEADLINE_NONE : DEADLINE_POLL) ==
                RESULT_OK) {
             obey(command);
         }

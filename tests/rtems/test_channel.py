@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from support.written_system import StartGuest, boot, reports
 
-from bulkhead.paths import ROOT, TESTS
+from bulkhead.paths import TESTS
 from bulkhead.peers import linux_channels, linux_guest, rtems
 from bulkhead.running.guest import GuestProcess
 
@@ -20,6 +20,7 @@ pytestmark = pytest.mark.skipif(
 _RESTART, _STOP = "\x1er", "\x1es"  # Ctrl-^ r, Ctrl-^ s
 _BOARD = 'board = "qemu-virt"\n'
 _EXCHANGE = TESTS / "rtems/channel/exchange.c"
+_NUMBERED = TESTS / "guests/numbered_exchange.c"
 _KINDS = TESTS / "rtems/channel/kinds.c"
 _LISTED = 'interrupts = "listed"'
 _BUDGET = ('budget = "3 ms"', 'period = "8 ms"')
@@ -36,7 +37,8 @@ def rtems_partition(name: str, core: int, program: str | Path, *keys: str) -> st
     """Return the text of a partition with RTEMS, whose board support package uses 128 MiB."""
     installed = rtems.find()
     assert installed is not None
-    image = rtems.build_with_channels(installed, program, ROOT / "tests/guests")
+    others = (_NUMBERED,) if program == _EXCHANGE else ()
+    image = rtems.build_with_channels(installed, program, *others)
     lines = ("[[partition]]", f'name = "{name}"', f"cores = [{core}]", 'memory = "130 MiB"')
     return "\n".join([*lines, f'image = "{image}"', *keys]) + "\n"
 
@@ -204,7 +206,7 @@ arguments = "run=/bin/use"
         + channel("commands", "rtems", "linux", 'pci = ["linux"]')
     )
     guest, layout = boot(start_guest, tmp_path, text)
-    guest.wait_for_match(r"(?m)^kernel\| channel: received 3000, missed 0", _BOOT_S)
+    guest.wait_for_match(r"(?m)^kernel\| channel: received 3000, wakes \d+, missed 0", _BOOT_S)
     guest.wait_for_match(r"(?m)^linux\| script: the end", _BOOT_S)
     guest.wait_for_match(r"(?m)^rtems\| echo: commands ended after 3\s*$", _PATIENCE_S)
     console = guest.console()

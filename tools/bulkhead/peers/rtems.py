@@ -130,17 +130,18 @@ def build(rtems: Rtems, sample: Sample) -> Path:
     )  # fmt: skip
 
 
-def build_with_channels(rtems: Rtems, program: str | Path, *folders: Path) -> Path:
+def build_with_channels(rtems: Rtems, program: str | Path, *others: Path) -> Path:
     """Build a program on channel/rtems. Returns the executable file.
 
-    `program` is the name of a sample, or the path of a C source, which may include headers of
-    `folders`.
+    `program` is the name of a sample, or the path of a C source. `others` are C sources that belong
+    to it; it may include headers of their folders.
     """
     if isinstance(program, str):
         return _make(rtems, _CHANNEL_PORT, BUILD / "rtems-channel" / f"{program}.exe")
     path = BUILD / f"rtems-channel-{program.stem}" / "application.exe"
-    flags = " ".join(f"-I{folder}" for folder in folders)
-    settings = (f"APPLICATION={program}", f"APPLICATION_FLAGS={flags}")
+    flags = " ".join(f"-I{folder}" for folder in sorted({other.parent for other in others}))
+    files = " ".join(str(file) for file in (program, *others))
+    settings = (f"APPLICATION={files}", f"APPLICATION_FLAGS={flags}")
     return _make(rtems, _CHANNEL_PORT, path, *settings)
 
 
