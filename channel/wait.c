@@ -87,28 +87,15 @@ static void clear_flags(const struct channel_wait *waits, size_t count)
     }
 }
 
-/* Returns the word `waits` of a control page: the flags of all waits that have this page, as those
- * for a channel's messages and for its space do. Each sleep compares each wait with each other one,
- * which costs little beside the sleep. */
-static uint64_t page_flags(const struct channel_wait *waits, size_t count,
-                           const struct channel_control *page)
-{
-    uint64_t flags = 0;
-
-    for (size_t i = 0; i < count; i++) {
-        if (waits[i].own == page) {
-            flags |= waits[i].flags;
-        }
-    }
-    return flags;
-}
-
-/* Tells the peers for what this side waits. */
+/* Tells the peers for what this side waits. Several waits may have one control page, as those for a
+ * channel's messages and for its space do, so the flags are added to the word one by one. A peer
+ * that reads the word meanwhile may not ring: the caller looks at the channels afterwards. */
 static void set_flags(const struct channel_wait *waits, size_t count)
 {
+    clear_flags(waits, count);
     for (size_t i = 0; i < count; i++) {
         if (waits[i].own != NULL) {
-            word_store(&waits[i].own->waits, page_flags(waits, count, waits[i].own));
+            word_store(&waits[i].own->waits, word_load(&waits[i].own->waits) | waits[i].flags);
         }
     }
 }
