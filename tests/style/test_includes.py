@@ -17,8 +17,19 @@ from bulkhead.paths import BUILD, ROOT
 
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include(?:_next)?[ \t]+(["<])([^">]+)[">]', re.MULTILINE)
 _INCLUDE_FLAG = re.compile(r"-(?:I|isystem)(.*)")
-# <arch/...> has headers of each processor and headers of one.
-_OF_SEVERAL_FOLDERS = {"arch"}
+# Folders of headers in several places, and the beginnings of these places. <arch/...> has headers
+# of each processor, headers of one, headers that tests have in place of those, and the headers
+# that lwIP includes by this name. <channel/...> has those of the library and those of a port.
+_PARTS = {
+    "arch": (
+        "arch/",
+        "kernel/machine/host/",
+        "kernel/net/lwip/",
+        "virtio/ports/rtems/lwip/",
+        "tests/",
+    ),
+    "channel": ("channel/",),
+}
 
 
 @cache
@@ -57,8 +68,10 @@ def replaces(double: Path, folders: list[Path]) -> bool:
 def folders_named(name: str, includer: Path, path: tuple[Path, ...]) -> list[Path]:
     """Return the folders of that name in which the compiler could look for a header."""
     found = [each / name for each in (includer.parent, *path) if headers(each / name)]
-    found = list(dict.fromkeys(found))
-    return [each for each in found if not replaces(each, found)]
+    found = [each for each in dict.fromkeys(found) if not replaces(each, found)]
+    beginnings = tuple(str(ROOT / each) for each in _PARTS.get(name, ()))
+    is_one_part = all(str(each).startswith(beginnings) for each in found)
+    return found[:1] if is_one_part else found
 
 
 def reached(unit: Path, path: tuple[Path, ...]) -> Iterator[Path]:
@@ -83,7 +96,7 @@ def ambiguous(unit: Path, path: tuple[Path, ...]) -> Iterator[str]:
     for file in reached(unit, path):
         for _, name in includes(file):
             folder, slash, _ = name.rpartition("/")
-            if not slash or folder in _OF_SEVERAL_FOLDERS or folder.startswith(".."):
+            if not slash or folder.startswith(".."):
                 continue
             found = folders_named(folder, file, path)
             if len(found) > 1:
