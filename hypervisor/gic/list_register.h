@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The fields of a list register (IHI 0069, ICH_LR<n>_EL2). */
+/* The fields of a list register and of the register that controls them (IHI 0069, ICH_LR<n>_EL2
+ * and ICH_HCR_EL2). */
 #ifndef GIC_LIST_REGISTER_H
 #define GIC_LIST_REGISTER_H
 
@@ -16,10 +17,20 @@
 #define LIST_HARDWARE       (UINT64_C(1) << 61)
 #define LIST_GROUP1         (UINT64_C(1) << 60)
 #define LIST_PRIORITY_SHIFT 48
+#define LIST_NUMBER         UINT64_C(0xffffffff) /* vINTID */
 #define LIST_PHYSICAL_SHIFT 32
 
-/* Returns the value of a list register with an interrupt of Group 1. `number`: INTID. `state`: bits
- * of LIST_STATE; for a PPI or SPI not both. For a PPI or SPI, HW is set. */
+/* ICH_HCR_EL2: causes of a maintenance interrupt, the trap, and the count of ends. */
+#define LIST_CONTROL_ENABLE       (UINT64_C(1) << 0)
+#define LIST_CONTROL_UNDERFLOW    (UINT64_C(1) << 1)  /* UIE: none or one list register is used */
+#define LIST_CONTROL_ABSENT       (UINT64_C(1) << 2)  /* LRENPIE: EOIcount is not 0 */
+#define LIST_CONTROL_NONE_PENDING (UINT64_C(1) << 3)  /* NPIE: no list register is pending */
+#define LIST_CONTROL_TRAP_DIR     (UINT64_C(1) << 14) /* TDIR: writes to ICC_DIR_EL1 trap */
+#define LIST_CONTROL_ENDS_SHIFT   27 /* EOIcount: ends of interrupts in no list register */
+#define LIST_CONTROL_ENDS         (UINT64_C(0x1f) << LIST_CONTROL_ENDS_SHIFT)
+
+/* Returns the value for an interrupt of the guest. `state`: bits of LIST_STATE; a PPI or SPI is not
+ * both pending and active, because its pending state is the GIC's (IHI 0069, ICH_LR<n>_EL2.HW). */
 static inline uint64_t list_register(uint32_t number, uint32_t priority, uint64_t state)
 {
     uint64_t hardware =

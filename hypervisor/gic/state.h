@@ -34,6 +34,8 @@ struct interrupt_list {
     uint32_t number;                      /* INTID acknowledged last: its priority is dropped */
     uint32_t priority;                    /* priority of that interrupt */
     uint16_t numbers[LIST_REGISTERS_MAX]; /* INTID written to each list register last */
+    /* Interrupts of this priority and less urgent ones wait for a list register (gic/lists.h). */
+    uint32_t threshold;
     /* Active interrupts for which no list register was left, the least urgent first. An SGI may be
      * pending again. */
     uint32_t evicted_count;

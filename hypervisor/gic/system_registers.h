@@ -216,27 +216,16 @@ static inline void gic_registers_mask(uint32_t priority)
     GIC_REGISTER_WRITE(ICC_PMR_EL1, priority);
 }
 
-/* Fields of ICH_HCR_EL2. */
-#define LIST_CONTROL_ENABLE (UINT64_C(1) << 0)
-/* UIE: interrupt if at most one list register is used. */
-#define LIST_CONTROL_UNDERFLOW (UINT64_C(1) << 1)
-/* LRENPIE: interrupt after an end without a list register. */
-#define LIST_CONTROL_ABSENT (UINT64_C(1) << 2)
-/* NPIE: interrupt if no list register is pending. */
-#define LIST_CONTROL_NONE_PENDING (UINT64_C(1) << 3)
-#define LIST_CONTROL_TRAP_DIR     (UINT64_C(1) << 14) /* TDIR: writes to ICC_DIR_EL1 trap */
-#define LIST_CONTROL_ENDS         27 /* position of EOIcount: ends without a list register */
+/* Returns ICH_HCR_EL2; its fields are in gic/list_register.h. */
+static inline uint64_t gic_registers_list_control(void)
+{
+    return GIC_REGISTER_READ(ICH_HCR_EL2);
+}
 
+/* Writes ICH_HCR_EL2, with EOIcount, too. */
 static inline void gic_registers_control_lists(uint64_t value)
 {
     GIC_REGISTER_WRITE(ICH_HCR_EL2, value);
-}
-
-/* Returns the number of interrupts in no list register that the guest has ended since
- * gic_registers_control_lists() wrote 0 to this field. */
-static inline uint32_t gic_registers_absent_ends(void)
-{
-    return (uint32_t)(GIC_REGISTER_READ(ICH_HCR_EL2) >> LIST_CONTROL_ENDS) & 0x1f;
 }
 
 /* Returns true if the guest uses EOImode 1. */

@@ -239,13 +239,13 @@ void gic_registers_mask(uint32_t priority)
 
 void gic_registers_control_lists(uint64_t value)
 {
-    own()->control = value;
-    own()->ends = 0;
+    own()->control = value & ~LIST_CONTROL_ENDS;
+    own()->ends = (uint32_t)((value & LIST_CONTROL_ENDS) >> LIST_CONTROL_ENDS_SHIFT);
 }
 
-uint32_t gic_registers_absent_ends(void)
+uint64_t gic_registers_list_control(void)
 {
-    return own()->ends;
+    return own()->control | (uint64_t)own()->ends << LIST_CONTROL_ENDS_SHIFT;
 }
 
 unsigned gic_registers_list_count(void)

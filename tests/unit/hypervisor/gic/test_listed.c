@@ -13,6 +13,7 @@
 #include "gic/distributor.h"
 #include "gic/list_register.h"
 #include "gic/listed.h"
+#include "gic/lists.h"
 #include "gic/setup.h"
 #include "gic/system_registers.h"
 #include "machine.h"
@@ -44,6 +45,7 @@ static struct machine made;
 static struct shared_vcpu shared;
 static struct source sources[COUNT];
 static uint32_t random_state;
+static unsigned maintenance_count; /* maintenance interrupts that were handled */
 static unsigned nested[INTERFACE_NESTED_MAX],
     nested_count; /* indices, in the order of acceptance */
 
@@ -90,20 +92,40 @@ static void set_priority(unsigned i, uint32_t priority)
     guest_write(i, WRITE(GIC_IPRIORITYR + numbers[i], 1, priority));
 }
 
-/* The hypervisor handles all that is signalled. */
-static void settle(void)
+static void handle_interrupt(void)
+{
+    if (!listed_take(&machine_vcpu)) {
+        listed_resolve(&machine_vcpu);
+    }
+    listed_revise(&machine_vcpu);
+}
+
+static void handle_maintenance(void)
+{
+    maintenance_count++;
+    listed_underflow(&machine_vcpu);
+    listed_revise(&machine_vcpu);
+}
+
+/* The hypervisor handles all that is signalled. An interrupt of the guest may come before a
+ * maintenance interrupt that the guest has caused earlier. */
+static void settle_in_order(bool is_maintenance_late)
 {
     unsigned round = 0;
 
-    for (; interface_needs_maintenance() || interface_is_signalled(); round++) {
-        assert_true(round < ROUNDS_MAX);
-        if (interface_needs_maintenance()) {
-            listed_underflow(&machine_vcpu);
-        } else if (!listed_take(&machine_vcpu)) {
-            listed_resolve(&machine_vcpu);
+    while (interface_needs_maintenance() || interface_is_signalled()) {
+        assert_true(round++ < ROUNDS_MAX);
+        if (interface_is_signalled() && (is_maintenance_late || !interface_needs_maintenance())) {
+            handle_interrupt();
+        } else {
+            handle_maintenance();
         }
-        listed_revise(&machine_vcpu);
     }
+}
+
+static void settle(void)
+{
+    settle_in_order(false);
 }
 
 static int setup(void **state)
@@ -119,7 +141,7 @@ static int setup(void **state)
         bank_of(i)->groups[numbers[i] / 32] |= UINT32_C(1) << numbers[i] % 32;
         sources[i] = (struct source){.is_enabled = false};
     }
-    nested_count = 0;
+    nested_count = maintenance_count = 0;
     gic_reset_partition(&machine_partition);
     assert_null(gic_start_core(&machine_vcpu));
     gic_reset_core(&machine_vcpu);
@@ -159,11 +181,27 @@ static uint32_t expected_priority(void)
     return priority;
 }
 
+/* Returns the list register that has the interrupt, or 0. */
+static uint64_t listed(unsigned i)
+{
+    for (unsigned k = 0; k < made.interface.list_count; k++) {
+        uint64_t value = made.interface.lists[k];
+
+        if ((value & LIST_STATE) != 0 && list_register_number(value) == numbers[i]) {
+            return value;
+        }
+    }
+    return 0;
+}
+
 static void check(void)
 {
     settle();
     assert_int_equal(interface_guest_pending(), expected_priority());
     for (unsigned i = 0; i < COUNT; i++) {
+        if (listed(i) != 0) {
+            assert_int_equal(list_register_priority(listed(i)), sources[i].priority);
+        }
         assert_int_equal(guest_read(i, GIC_ISENABLER), sources[i].is_enabled);
         assert_int_equal(guest_read(i, GIC_ISPENDR), is_pending(i));
         assert_int_equal(guest_read(i, GIC_ICACTIVER), sources[i].is_active);
@@ -296,6 +334,7 @@ static void test_sgi(void **state)
     end();
     check();
     assert_int_equal(interface_guest_pending(), INTERFACE_IDLE);
+    assert_int_equal(maintenance_count, 0);
 }
 
 /* More interrupts than list registers, the most urgent last: each has to displace another one. */
@@ -349,19 +388,27 @@ static void test_nested(void **state)
     assert_int_equal(made.interface.control, LIST_CONTROL_ENABLE);
 }
 
-/* Returns in how many places the hypervisor has the interrupt: list registers, and evicted. */
-static unsigned places(unsigned i)
+/* Returns how often the interrupt is evicted. */
+static unsigned evictions(unsigned i)
 {
     const struct interrupt_list *list = &machine_vcpu.list;
     unsigned found = 0;
+
+    for (unsigned k = 0; k < list->evicted_count; k++) {
+        found += (list->evicted[k] & EVICTED_NUMBER) == numbers[i];
+    }
+    return found;
+}
+
+/* Returns in how many places the hypervisor has the interrupt: list registers, and evicted. */
+static unsigned places(unsigned i)
+{
+    unsigned found = evictions(i);
 
     for (unsigned k = 0; k < INTERFACE_LISTS; k++) {
         uint64_t value = made.interface.lists[k];
 
         found += (value & LIST_STATE) != 0 && list_register_number(value) == numbers[i];
-    }
-    for (unsigned k = 0; k < list->evicted_count; k++) {
-        found += (list->evicted[k] & EVICTED_NUMBER) == numbers[i];
     }
     return found;
 }
@@ -376,6 +423,9 @@ static void end_by_another_guest(unsigned i)
     }
     settle();
     assert_true(places(i) <= 1);
+    if (is_edge(i) && numbers[i] >= 32 && evictions(i) != 0) { /* the edge is kept */
+        assert_true((bank_of(i)->pending[numbers[i] / 32] >> numbers[i] % 32 & 1) != 0);
+    }
 }
 
 /* Another partition's guest, which has direct interrupts, ends SPIs again and again that this guest
@@ -423,6 +473,37 @@ static void test_ends_without_list_register(void **state)
     assert_int_equal(machine_vcpu.list.evicted_count, 0);
 }
 
+/* Other interrupts fill the list registers before the hypervisor has taken the maintenance
+ * interrupt for the ends. */
+static void test_ends_before_other_interrupts(void **state)
+{
+    const unsigned first = COUNT - INTERFACE_LISTS - 1;
+
+    (void)state;
+    for (unsigned i = 0; i < COUNT; i++) {
+        set_priority(i, 0xf0 - 0x10 * i);
+        enable(i, true);
+    }
+    for (unsigned i = 0; i < first; i++) {
+        raise(i);
+        check();
+        acknowledge();
+        if (!is_edge(i)) {
+            raise(i);
+        }
+    }
+    assert_true(machine_vcpu.list.evicted_count > 2);
+    while (nested_count > 1) {
+        end();
+    }
+    assert_true(made.interface.ends > 2);
+    for (unsigned i = first; i < COUNT; i++) {
+        raise(i);
+    }
+    settle_in_order(true);
+    check();
+}
+
 /* A guest with EOImode 1 has all interrupts active at once, and deactivates them in any order. */
 static void test_deactivation(void **state)
 {
@@ -451,6 +532,66 @@ static void test_deactivation(void **state)
     assert_int_equal(machine_vcpu.list.evicted_count, 0);
 }
 
+/* A guest with EOImode 1 ends the active states by writes to the Distributor and its Redistributor.
+ */
+static void test_clear_active_of_all(void **state)
+{
+    (void)state;
+    made.interface.guest_splits = true;
+    for (unsigned i = 0; i < COUNT; i++) {
+        enable(i, true);
+        raise(i);
+        check();
+        acknowledge();
+        if (!is_edge(i)) {
+            raise(i);
+        }
+        end();
+        check();
+    }
+    assert_true(machine_vcpu.list.evicted_count != 0);
+    for (unsigned i = 0; i < COUNT; i++) {
+        sources[i].is_active = false;
+        guest_write_bit(i, GIC_ICACTIVER);
+        check();
+    }
+    assert_int_equal(machine_vcpu.list.evicted_count, 0);
+}
+
+/* The guest changes to EOImode 0 while an interrupt waits and list registers have active interrupts
+ * whose priority it has dropped. Nobody deactivates those, and still the interrupt gets its turn.
+ */
+static void test_change_of_mode(void **state)
+{
+    const unsigned last = INTERFACE_LISTS + 1;
+
+    (void)state;
+    made.interface.guest_splits = true;
+    for (unsigned i = 0; i <= last; i++) {
+        set_priority(i, 0x40 + 0x10 * i);
+        enable(i, true);
+        raise(i);
+        check();
+        if (i < INTERFACE_LISTS) {
+            acknowledge();
+            if (!is_edge(i)) {
+                raise(i);
+            }
+            end();
+        }
+    }
+    assert_int_not_equal(made.interface.mask, 0xff);
+    made.interface.guest_splits = false;
+    enable(0, false);
+    settle();
+    assert_int_equal(interface_guest_acknowledge(), numbers[last - 1]);
+    raise(last - 1);
+    settle();
+    interface_guest_end();
+    settle();
+    assert_int_equal(interface_guest_acknowledge(), numbers[last]);
+}
+
 /* The VCPU stops with an SPI that its guest has not acknowledged: another VCPU may still take it.
  */
 static void test_reset_keeps_spis(void **state)
@@ -467,6 +608,41 @@ static void test_reset_keeps_spis(void **state)
     assert_false(interface_is_signalled());
     gic_open_core();
     check();
+}
+
+/* The VCPU stops while its guest handles interrupts: the next start of the VCPU has none. */
+static void test_reset_forgets_active(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < COUNT; i++) {
+        set_priority(i, 0xf0 - 0x10 * i);
+        enable(i, true);
+        raise(i);
+        check();
+        acknowledge();
+    }
+    assert_true(machine_vcpu.list.evicted_count != 0);
+    gic_reset_core(&machine_vcpu);
+    assert_int_equal(machine_vcpu.list.evicted_count, 0);
+    assert_int_equal(made.interface.control, LIST_CONTROL_ENABLE);
+    for (unsigned k = 0; k < INTERFACE_LISTS; k++) {
+        assert_int_equal(made.interface.lists[k], 0);
+    }
+}
+
+/* An SPI is set aside, and its route is changed: another VCPU may take it from the GIC. */
+static void test_change_returns_aside(void **state)
+{
+    struct gic_bank *bank = &made.gic.distributor;
+
+    (void)state;
+    bank->active[1] |= 1u << 8; /* 40 */
+    listed_set_aside(&machine_vcpu, 40);
+    (void)listed_announce(&machine_partition, 1);
+    listed_revise(&machine_vcpu);
+    assert_false(machine_vcpu.list.has_aside);
+    assert_int_equal(bank->active[1] & 1u << 8, 0);
+    assert_int_equal(bank->pending[1] & 1u << 8, 1u << 8);
 }
 
 /* The partition is reset while a list register has an SPI: its next start begins without it. */
@@ -512,7 +688,8 @@ static void list_beside_another_vcpu(void)
 /* Another VCPU's guest clears the state of an SPI that this VCPU has in a list register. */
 static void test_other_vcpu(void **state)
 {
-    struct vcpu other = {.partition = &machine_partition, .number = 1};
+    struct vcpu other = {
+        .partition = &machine_partition, .number = 1, .list = {.threshold = LISTS_IDLE}};
     struct access disable = WRITE(GIC_ICENABLER + 4, 4, 1u << 8);
     struct access clear = WRITE(GIC_ICPENDR + 4, 4, 1u << 8);
     struct access control = READ(GICD_CTLR, 4);
@@ -556,7 +733,8 @@ static enum access_result access_elsewhere(struct vcpu *other, struct access acc
  * VCPU has followed. Then it can clear the active state again. */
 static void test_calls_other_vcpu_once(void **state)
 {
-    struct vcpu other = {.partition = &machine_partition, .number = 1};
+    struct vcpu other = {
+        .partition = &machine_partition, .number = 1, .list = {.threshold = LISTS_IDLE}};
     struct access disable = WRITE(GIC_ICENABLER + 4, 4, 1u << 8);
     struct access deactivate_it = WRITE(GIC_ICACTIVER + 4, 4, 1u << 8);
 
@@ -665,7 +843,7 @@ static void test_random(void **state)
             if (random_below(4) != 0) {
                 check();
             } else {
-                settle();
+                settle_in_order(random_below(2) != 0);
             }
         }
     }
@@ -680,8 +858,13 @@ int main(void)
         cmocka_unit_test_setup(test_nested, setup),
         cmocka_unit_test_setup(test_ended_by_another_guest, setup),
         cmocka_unit_test_setup(test_ends_without_list_register, setup),
+        cmocka_unit_test_setup(test_ends_before_other_interrupts, setup),
         cmocka_unit_test_setup(test_deactivation, setup),
+        cmocka_unit_test_setup(test_clear_active_of_all, setup),
+        cmocka_unit_test_setup(test_change_of_mode, setup),
         cmocka_unit_test_setup(test_reset_keeps_spis, setup),
+        cmocka_unit_test_setup(test_reset_forgets_active, setup),
+        cmocka_unit_test_setup(test_change_returns_aside, setup),
         cmocka_unit_test_setup(test_reset_of_partition_drops_spis, setup),
         cmocka_unit_test_setup(test_never_settles, setup),
         cmocka_unit_test_setup(test_other_vcpu, setup),

@@ -16,12 +16,6 @@ void gic_registers_send_group0(uint64_t value);
 void gic_registers_send_group1(uint64_t value);
 
 /* interface.c */
-#define LIST_CONTROL_ENABLE       (UINT64_C(1) << 0)
-#define LIST_CONTROL_UNDERFLOW    (UINT64_C(1) << 1)
-#define LIST_CONTROL_ABSENT       (UINT64_C(1) << 2)
-#define LIST_CONTROL_NONE_PENDING (UINT64_C(1) << 3)
-#define LIST_CONTROL_TRAP_DIR     (UINT64_C(1) << 14)
-
 void gic_registers_reset_virtual(void);
 void gic_registers_split_ends(void);
 void gic_registers_enable_group0(void);
@@ -33,7 +27,7 @@ void gic_registers_drop_group1(uint32_t number);
 void gic_registers_deactivate(uint32_t number);
 void gic_registers_mask(uint32_t priority);
 void gic_registers_control_lists(uint64_t value);
-uint32_t gic_registers_absent_ends(void);
+uint64_t gic_registers_list_control(void);
 bool gic_registers_guest_splits_end(void);
 uint32_t gic_registers_guest_running_priority(void);
 unsigned gic_registers_list_count(void);

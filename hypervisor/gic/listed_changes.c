@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Guests' writes to the GIC that change interrupts in list registers: a guest disables them, clears
+ * their pending or active state, or routes them to another VCPU. The VCPU that has written records
+ * the change and calls the VCPUs whose list registers may have the interrupts. Each of these
+ * revises its list registers before its guest continues.
+ */
+#include "distributor/route.h"
+#include "gic/internal.h"
+#include "gic/listed.h"
+#include "gic/listed_internal.h"
+#include "gic/sgi.h"
+#include "vcpu/same_core.h"
+#include <devices/gic_registers.h>
+
+bool listed_is_revising(const struct vcpu *vcpu, uint32_t vcpus)
+{
+    uint32_t changed =
+        __atomic_load_n(&vcpu->partition->atomic.changes.vcpus, __ATOMIC_ACQUIRE) & vcpus;
+
+    return (changed & ~vcpus_on_same_core(vcpu)) != 0;
+}
+
+/* Records a clear for one VCPU's private interrupts, or for the SPIs. */
+static void record_clear(struct list_changes *changes, uint32_t vcpu, uint32_t offset,
+                         uint32_t first, uint32_t held)
+{
+    bool is_private = first < GIC_PRIVATE_COUNT;
+
+    if (offset == GIC_ICPENDR) {
+        uint32_t *word =
+            is_private ? &changes->private_listable[vcpu] : &changes->listable[first / 32];
+
+        (void)__atomic_fetch_and(word, ~held, __ATOMIC_ACQ_REL);
+    } else if (offset == GIC_ICACTIVER && is_private) {
+        (void)__atomic_fetch_or(&changes->private_deactivated[vcpu], held, __ATOMIC_ACQ_REL);
+    }
+}
+
+uint32_t listed_announce(struct partition *partition, uint32_t targets)
+{
+    return targets &
+           ~__atomic_fetch_or(&partition->atomic.changes.vcpus, targets, __ATOMIC_SEQ_CST);
+}
+
+void listed_call(const struct vcpu *vcpu, uint32_t targets)
+{
+    for (uint32_t other = 0; other < vcpu->partition->constant.described->vcpu_count; other++) {
+        if ((targets >> other & 1) != 0 && other != vcpu->number) {
+            gic_send(vcpu->partition, other);
+        }
+    }
+}
+
+void listed_clear(struct vcpu *vcpu, uint32_t targets, uint32_t uncalled, uint32_t offset,
+                  uint32_t first, uint32_t held)
+{
+    struct partition *partition = vcpu->partition;
+
+    record_clear(&partition->atomic.changes, (uint32_t)__builtin_ctz(targets), offset, first, held);
+    listed_call(vcpu, uncalled | listed_announce(partition, targets));
+    listed_revise(vcpu);
+}
+
+static uint32_t *listable_word(const struct vcpu *vcpu, uint32_t number)
+{
+    struct list_changes *changes = &vcpu->partition->atomic.changes;
+
+    return number < GIC_PRIVATE_COUNT ? &changes->private_listable[vcpu->number]
+                                      : &changes->listable[number / 32];
+}
+
+bool listed_forget_clear(const struct vcpu *vcpu, uint32_t number)
+{
+    uint32_t bit = UINT32_C(1) << number % 32;
+
+    return (__atomic_fetch_or(listable_word(vcpu, number), bit, __ATOMIC_ACQ_REL) & bit) == 0;
+}
+
+/* Returns true if a guest has cleared the active state. The GIC has that of PPIs and SPIs alone.
+ * `sgis`: the SGIs whose active state was cleared, one bit each. */
+static bool is_deactivated(const struct vcpu *vcpu, uint32_t number, uint32_t sgis)
+{
+    return number < GIC_SGI_COUNT ? (sgis >> number & 1) != 0 : !physical_is_active(vcpu, number);
+}
+
+/* Returns the value that a used list register should have, after writes to the GIC. */
+static uint64_t revised(const struct vcpu *vcpu, uint64_t value, uint32_t deactivated_sgis)
+{
+    uint32_t number = list_register_number(value);
+    bool is_void = is_deactivated(vcpu, number, deactivated_sgis);
+    bool is_cleared = listed_forget_clear(vcpu, number);
+
+    if (is_void) {
+        value &= ~LIST_ACTIVE;
+    }
+    if ((value & LIST_PENDING) == 0) {
+        return value;
+    }
+    if (is_cleared) {
+        if ((value & LIST_ACTIVE) == 0) {
+            physical_deactivate(vcpu, number);
+        }
+        return value & ~LIST_PENDING;
+    }
+    if ((is_void && number >= GIC_SGI_COUNT) || !physical_is_enabled(vcpu, number) ||
+        (number >= GIC_PRIVATE_COUNT && !route_is_to(vcpu, number))) {
+        listed_return(vcpu, number);
+        return value & ~LIST_PENDING;
+    }
+    return value;
+}
+
+static void revise_evicted(struct vcpu *vcpu, uint32_t deactivated_sgis)
+{
+    struct interrupt_list *list = &vcpu->list;
+
+    for (uint32_t i = list->evicted_count; i-- != 0;) {
+        uint32_t number = list->evicted[i] & EVICTED_NUMBER;
+
+        if (listed_forget_clear(vcpu, number)) {
+            list->evicted[i] = (uint16_t)number;
+        }
+        if (is_deactivated(vcpu, number, deactivated_sgis)) {
+            listed_end_evicted(vcpu, i);
+        }
+    }
+}
+
+/* Makes the interrupts pending in the GIC again that were set aside and that no guest has cleared
+ * since. */
+static void revise_aside(struct vcpu *vcpu)
+{
+    for (uint32_t word = 0; word < DESCRIPTION_SPI_WORDS; word++) {
+        for (uint32_t left = vcpu->list.aside[word]; left != 0; left &= left - 1) {
+            uint32_t number = word * 32 + (uint32_t)__builtin_ctz(left);
+
+            if (listed_forget_clear(vcpu, number)) {
+                vcpu->list.aside[word] &= ~(left & -left);
+                physical_deactivate(vcpu, number);
+            }
+        }
+    }
+    listed_bring_back(vcpu);
+}
+
+void listed_revise(struct vcpu *vcpu)
+{
+    struct list_changes *changes = &vcpu->partition->atomic.changes;
+    uint32_t bit = UINT32_C(1) << vcpu->number, deactivated_sgis;
+    struct lists lists;
+
+    if ((__atomic_load_n(&changes->vcpus, __ATOMIC_ACQUIRE) & bit) == 0) {
+        return;
+    }
+    /* What is changed from here on is revised again. */
+    (void)__atomic_fetch_and(&changes->vcpus, ~bit, __ATOMIC_ACQ_REL);
+    deactivated_sgis =
+        __atomic_exchange_n(&changes->private_deactivated[vcpu->number], 0, __ATOMIC_ACQ_REL);
+    lists = listed_fold(vcpu);
+    revise_evicted(vcpu, deactivated_sgis);
+    revise_aside(vcpu);
+    for (unsigned i = 0; i < lists.count; i++) {
+        if ((lists.values[i] & LIST_STATE) != 0) {
+            lists.values[i] = revised(vcpu, lists.values[i], deactivated_sgis);
+        }
+    }
+    listed_flush(&lists);
+}
+
+void listed_reset_partition(struct partition *partition)
+{
+    struct list_changes *changes = &partition->atomic.changes;
+
+    changes->vcpus = 0;
+    for (uint32_t word = 0; word < DESCRIPTION_SPI_WORDS; word++) {
+        changes->listable[word] = partition->constant.described->interrupts[word];
+    }
+    for (uint32_t vcpu = 0; vcpu < DESCRIPTION_VCPUS_MAX; vcpu++) {
+        changes->private_listable[vcpu] = PRIVATE_GUEST;
+        changes->private_deactivated[vcpu] = 0;
+    }
+}
