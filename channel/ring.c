@@ -34,12 +34,16 @@ static void move_producer(struct ring_producer *producer, uint64_t position)
     producer->shift = position - (uintptr_t)producer->next;
 }
 
-/* Sets the position, with an empty span. */
+/* Sets the position, with an empty span. The members are set one by one, because GenMC can't
+ * execute a copy of a struct to where a pointer says (tests/memory_order/genmc/). */
 static void move_consumer(struct ring_consumer *consumer, uint64_t position)
 {
     const uint8_t *next = consumer->ring + (position & (consumer->bytes - 1));
 
-    consumer->span = (struct ring_consumer_span){next, next, next, next};
+    consumer->span.next = next;
+    consumer->span.end = next;
+    consumer->span.peeked_end = next;
+    consumer->span.check = next;
     consumer->positions.shift = position - (uintptr_t)next;
 }
 
