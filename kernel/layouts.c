@@ -22,6 +22,7 @@
 void layouts_limits(void);
 void layouts_reports(void);
 void layouts_trace(void);
+void layouts_trace_ring(void);
 void layouts_channels(void);
 
 void layouts_limits(void)
@@ -142,6 +143,10 @@ void layouts_trace(void)
     LAYOUT_ENUMERATOR(trace_name_state, TRACE_NAME_, FREE);
     LAYOUT_ENUMERATOR(trace_name_state, TRACE_NAME_, LIVE);
     LAYOUT_ENUMERATOR(trace_name_state, TRACE_NAME_, ENDED);
+}
+
+void layouts_trace_ring(void)
+{
     LAYOUT_WHOLE_STRUCT(trace_event);
     LAYOUT_NUMBER(trace_event, kind_and_ticks);
     LAYOUT_NUMBER(trace_event, subject);

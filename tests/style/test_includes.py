@@ -19,7 +19,8 @@ _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include(?:_next)?[ \t]+(["<])([^">]+)[">]'
 _INCLUDE_FLAG = re.compile(r"-(?:I|isystem)(.*)")
 # Folders of headers in several places, and the beginnings of these places. <arch/...> has headers
 # of each processor, headers of one, headers that tests have in place of those, and the headers
-# that lwIP includes by this name. <channel/...> has those of the library and those of a port.
+# that lwIP includes by this name. <channel/...> has those of the library, those of a port, and
+# those that tests have in place of a port's.
 _PARTS = {
     "arch": (
         "arch/",
@@ -28,7 +29,7 @@ _PARTS = {
         "virtio/ports/rtems/lwip/",
         "tests/",
     ),
-    "channel": ("channel/",),
+    "channel": ("channel/", "kernel/channel/", "kernel/include/channel/", "tests/"),
 }
 
 

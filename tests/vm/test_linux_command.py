@@ -276,6 +276,7 @@ def test_linux_and_a_kernel(start_guest: StartGuest, tmp_path: Path, way: str) -
         guest.wait_for_match(r"(?s)script: the end.*script: bench 8 done", _BOOT_S)
 
 
+@pytest.mark.long
 @pytest.mark.timeout(900)
 def test_linux_restarts_in_a_transfer(start_guest: StartGuest, tmp_path: Path) -> None:
     """More than 10 s: Linux boots twice."""

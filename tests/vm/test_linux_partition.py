@@ -38,10 +38,9 @@ _SETTLE_S = 5.0
 @pytest.mark.parametrize(
     "cpu",
     [
-        "cortex-a53",
         *(
             pytest.param(each, marks=pytest.mark.long)
-            for each in ("cortex-a72", "neoverse-n1", "neoverse-v1")
+            for each in ("cortex-a53", "cortex-a72", "neoverse-n1", "neoverse-v1")
         ),
         "max",
     ],

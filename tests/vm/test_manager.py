@@ -226,6 +226,7 @@ def test_an_order_in_the_wrong_state_is_refused(make_run: Callable[..., ManagedR
     assert run.report(SPARE).starts == 0
 
 
+@pytest.mark.long
 @pytest.mark.timeout(900)
 def test_linux_is_replaced_with_its_initrd_and_its_network_card(
     make_run: Callable[..., ManagedRun],

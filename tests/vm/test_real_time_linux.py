@@ -72,6 +72,7 @@ def image() -> LinuxImage:
 
 
 @pytest.mark.timeout(_TIMEOUT_S + 100)
+@pytest.mark.long
 def test_cyclictest_counts_all_cycles(
     start_guest: StartGuest, tmp_path: Path, image: LinuxImage
 ) -> None:

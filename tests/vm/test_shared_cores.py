@@ -95,6 +95,7 @@ def test_programs_on_one_core_pass(
     assert all(each.exits["fault"] == 0 for each in found)
 
 
+@pytest.mark.long
 @pytest.mark.timeout(600)
 @_STATES
 def test_two_linux_guests_share_two_cores(
@@ -205,7 +206,7 @@ def test_a_vcpu_that_wakes_pays_for_it(tmp_path: Path, cores: tuple[Cores, ...])
     assert beside_waking >= beside_spinning * (1 - _ENTRIES_MAX)
 
 
-@pytest.mark.parametrize("role", [*_only_long("spin", "wake"), "games"])
+@pytest.mark.parametrize("role", _only_long("spin", "games", "wake"))
 def test_an_io_partition_serves_another(tmp_path: Path, role: str) -> None:
     """It always works, sleeps as shortly as it can, or wakes every millisecond, at the urgency of
     the one that it serves, and beside one that spins.
@@ -236,6 +237,7 @@ def test_an_io_partition_serves_another(tmp_path: Path, role: str) -> None:
         assert share.lateness_us(played["driver"]) <= _LATENESS_MAX_US
 
 
+@pytest.mark.long
 @_STATES
 def test_a_timer_that_expires_during_a_change_is_not_lost(
     tmp_path: Path, machine_options: str
@@ -268,6 +270,7 @@ def test_shares_by_weight(tmp_path: Path, hostile: str | None) -> None:
     assert share.credit_error(members, played) <= _CREDIT_ERROR_MAX
 
 
+@pytest.mark.long
 def test_a_wake_up_preempts_by_weight(tmp_path: Path) -> None:
     """A VCPU that uses less than its share preempts the others whenever it wakes, and it cannot
     boost itself to more than its share: 2.9 ms of 10 are more than 1 in 5.

@@ -56,6 +56,7 @@ def test_demo(start_guest: StartGuest) -> None:
     guest.wait_for_match(r"(?m)^linux\| .*0\.0.* sec .*bits/sec", timeout=60)
 
 
+@pytest.mark.long
 def test_last_typed_command_takes_effect(start_guest: StartGuest, tmp_path: Path) -> None:
     """Type commands also while the partition's other core has not stopped yet.
 

@@ -10,10 +10,13 @@ its VCPUs.
 
 from __future__ import annotations
 
+import itertools
 import re
 import time
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support.bare_guest import build_guest
@@ -125,6 +128,22 @@ def _difference(now: list[int], then: list[int]) -> list[int]:
 _LONG = pytest.mark.long
 
 
+def _modes_of_linux() -> Iterator[Any]:
+    """Yield one mode for the default run, and the others for --long."""
+    cores = {"one-core": [0, 0], "two-cores": [0, 0, 1, 1]}
+    by_weight = {"budgets": False, "weights": True}
+    options = {"one-state": "", "two-states": TWO_STATES}
+    for names in itertools.product(cores, by_weight, options):
+        is_default = names == ("two-cores", "weights", "two-states")
+        yield pytest.param(
+            cores[names[0]],
+            by_weight[names[1]],
+            options[names[2]],
+            id="-".join(names),
+            marks=() if is_default else _LONG,
+        )
+
+
 @pytest.mark.long
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("machine_options", ["", TWO_STATES], ids=["one-state", "two-states"])
@@ -142,16 +161,7 @@ def test_no_interrupt_between_vcpus_is_lost(
 
 
 @pytest.mark.timeout(900)
-@pytest.mark.each_value
-@pytest.mark.parametrize("machine_options", ["", TWO_STATES], ids=["one-state", "two-states"])
-@pytest.mark.parametrize("by_weight", [False, True], ids=["budgets", "weights"])
-@pytest.mark.parametrize(
-    "cores",
-    [
-        pytest.param([0, 0], id="one-core", marks=_LONG),
-        pytest.param([0, 0, 1, 1], id="two-cores"),
-    ],
-)
+@pytest.mark.parametrize(("cores", "by_weight", "machine_options"), _modes_of_linux())
 def test_linux_has_several_vcpus_on_a_core(
     start_guest: StartGuest,
     tmp_path: Path,
@@ -353,7 +363,7 @@ def _expected() -> list[str]:
         pytest.param([0, 0, 1, 1], False, TWO_STATES, id="budgets-two-states", marks=_LONG),
         pytest.param([0, 0, 1, 1], True, "", id="weights", marks=_LONG),
         pytest.param([0, 0, 1, 1], True, TWO_STATES, id="weights-two-states", marks=_LONG),
-        pytest.param([0, 0, 1, 2], False, "", id="cores-of-both-kinds"),
+        pytest.param([0, 0, 1, 2], False, "", id="cores-of-both-kinds", marks=_LONG),
     ],
 )
 def test_an_interrupt_follows_its_route_between_vcpus(

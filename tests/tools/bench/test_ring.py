@@ -174,6 +174,7 @@ def test_channels_carry_all_messages(
         assert ring.parse(command, done.stdout, done.stderr) > 0
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("arguments", "error"),
     [
