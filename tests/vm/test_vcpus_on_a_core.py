@@ -161,7 +161,7 @@ def test_no_interrupt_between_vcpus_is_lost(
 
 
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize(("cores", "by_weight", "machine_options"), _modes_of_linux())
+@pytest.mark.parametrize(("cores", "by_weight", "machine_options"), list(_modes_of_linux()))
 def test_linux_has_several_vcpus_on_a_core(
     start_guest: StartGuest,
     tmp_path: Path,

@@ -21,6 +21,7 @@ import psutil
 import pytest
 
 from bulkhead.paths import ROOT
+from bulkhead.running import run
 from bulkhead.running.ports import free_ports
 from bulkhead.running.reach import DEFAULT_FORWARDS
 
@@ -152,6 +153,30 @@ def test_namespace_of_a_killed_process_is_removed_by_the_next(tmp_path: Path) ->
             process.wait(30)
     for name in names:
         assert not Path("/run/netns", name).exists()
+
+
+class SignalledAtItsEnd:
+    def __del__(self) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+
+
+def wait_after_a_lost_exception(process: subprocess.Popen[bytes]) -> None:
+    with run.signals_end_the_guest():
+        SignalledAtItsEnd()
+        run._wait(process)
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_signal_ends_the_guest_although_its_exception_is_lost() -> None:
+    """Python drops exceptions in callbacks of the interpreter. A signal may arrive in one."""
+    process = subprocess.Popen(["sleep", "60"])
+    try:
+        with pytest.raises(SystemExit) as ended:
+            wait_after_a_lost_exception(process)
+    finally:
+        process.kill()
+        process.wait()
+    assert ended.value.code == 128 + signal.SIGINT
 
 
 def test_control_a_x_quits() -> None:

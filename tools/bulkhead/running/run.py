@@ -126,11 +126,14 @@ def _wait(process: subprocess.Popen[bytes]) -> int:
     """Wait for the end, in steps of a second.
 
     A signal that arrives just before a wait starts does not interrupt it. Its handler runs after
-    the step.
+    the step. Python drops the handler's exception if it is raised in a callback of the interpreter,
+    for example after a fork, so the request is read here, too.
     """
     descriptor = os.pidfd_open(process.pid)
     try:
         while process.poll() is None:
+            if _end_request.number != 0:
+                raise _Ended(_end_request.number)
             select.select([descriptor], [], [], 1)
     finally:
         os.close(descriptor)
@@ -155,6 +158,17 @@ class _Ended(Exception):
         self.number = number
 
 
+@dataclass
+class _EndRequest:
+    """The signal that requests the end of the command; 0: none has arrived."""
+
+    number: int = 0
+
+
+# Signals belong to the process, and so does this. Only signals_end_the_guest() writes it.
+_end_request = _EndRequest()
+
+
 @contextlib.contextmanager
 def signals_end_the_guest() -> Iterator[None]:
     """Turn the first signal into an exception, so that networks and QEMU are cleaned up."""
@@ -163,6 +177,7 @@ def signals_end_the_guest() -> Iterator[None]:
     def end(number: int, _frame: FrameType | None) -> None:
         for each in numbers:
             signal.signal(each, signal.SIG_IGN)
+        _end_request.number = number
         raise _Ended(number)
 
     before = {number: signal.signal(number, end) for number in numbers}
@@ -171,6 +186,7 @@ def signals_end_the_guest() -> Iterator[None]:
     except _Ended as ended:
         raise SystemExit(128 + ended.number) from None
     finally:
+        _end_request.number = 0
         for number, handler in before.items():
             signal.signal(number, handler)
 
