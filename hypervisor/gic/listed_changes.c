@@ -153,7 +153,7 @@ void listed_revise(struct vcpu *vcpu)
     if ((__atomic_load_n(&changes->vcpus, __ATOMIC_ACQUIRE) & bit) == 0) {
         return;
     }
-    /* What is changed from here on is revised again. */
+    /* A change of the GIC from here on sets the bit again. */
     (void)__atomic_fetch_and(&changes->vcpus, ~bit, __ATOMIC_ACQ_REL);
     deactivated_sgis =
         __atomic_exchange_n(&changes->private_deactivated[vcpu->number], 0, __ATOMIC_ACQ_REL);

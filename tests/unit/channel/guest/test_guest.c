@@ -305,7 +305,7 @@ static void test_a_message_wakes_the_other_end(void **state)
     assert_int_equal(fake_system.lines[1].calls, 1);
     assert_int_equal(fake_system.doorbells, 1);
     assert_int_equal(fake_system.sleeps, 1);
-    /* Nobody waits, so nobody rings. */
+    /* No task waits, so no doorbell is needed. */
     send_message();
     assert_int_equal(fake_system.lines[1].calls, 1);
 }
