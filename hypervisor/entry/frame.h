@@ -10,7 +10,7 @@ struct registers {
     uint64_t x[31];
     uint64_t pc;    /* ELR_EL2 */
     uint64_t state; /* SPSR_EL2 */
-    uint64_t spare; /* keeps the stack pointer aligned to 16 */
+    uint64_t taken; /* CNTPCT_EL0 when the exception was taken */
 };
 
 #define NO_REGISTER       31u /* number of XZR in an instruction or a syndrome */

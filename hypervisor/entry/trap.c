@@ -284,6 +284,9 @@ void monitor_trap(struct registers *registers, unsigned kind)
     struct processor *processor = processor_this();
     struct vcpu *vcpu = processor->vcpu;
 
+    if (kind != VECTOR_SYNCHRONOUS) {
+        scheduler_enter(registers->taken);
+    }
     if (kind == VECTOR_SYNCHRONOUS) {
         synchronous(vcpu, registers);
     } else if (kind == VECTOR_FIQ) {

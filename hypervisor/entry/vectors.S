@@ -27,6 +27,7 @@
     stp x0, x1, [sp, #-FRAME_BYTES]!
     stp x2, x3, [sp, #16]
     stp x4, x5, [sp, #32]
+    mrs x4, cntpct_el0 /* not early: an exception is a context synchronization event */
     stp x6, x7, [sp, #48]
     stp x8, x9, [sp, #64]
     stp x10, x11, [sp, #80]
@@ -42,7 +43,7 @@
     mrs x2, elr_el2
     mrs x3, spsr_el2
     stp x30, x2, [sp, #FRAME_X30]
-    str x3, [sp, #FRAME_STATE]
+    stp x3, x4, [sp, #FRAME_STATE]
     mov x0, sp
     .endm
 

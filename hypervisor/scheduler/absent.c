@@ -20,6 +20,11 @@ void scheduler_continue(struct vcpu *vcpu)
     (void)vcpu;
 }
 
+void scheduler_enter(uint64_t time)
+{
+    (void)time;
+}
+
 void scheduler_handle_interrupts(struct vcpu *vcpu)
 {
     interrupt_handle(vcpu);

@@ -23,9 +23,6 @@ struct shared_core {
     struct policy policy;
     /* Turn of a VCPU in nanoseconds; 0: the core is shared by budgets (reservation.h). */
     uint64_t quantum;
-    /* Value of CNTPCT_EL0, by level, at which the timer of a guest expires whose VCPU has no
-     * work. */
-    struct tournament expiries;
     /* The VCPU whose FP and SIMD registers the core has; NULL: none. */
     const struct vcpu *vectors;
     /* The VCPU whose debug registers and performance monitors the core has; NULL: none. */
@@ -59,6 +56,10 @@ struct shared_vcpu {
     /* The VCPU has executed before: its state is saved here, or is in the core. */
     bool has_executed;
     bool has_message; /* a message for it has arrived since scheduler_wait() */
+    bool is_blocked;  /* it has no work, and was charged for its last execution */
+    /* Time from which on it has work because the timer of its guest has expired. UINT64_MAX: none
+     * is set, or the VCPU has work. */
+    uint64_t expiry;
     uint64_t stack;   /* stack pointer of its monitor, while another VCPU executes */
     struct guest_registers registers;
     struct saved_interrupts interrupts;
@@ -96,8 +97,8 @@ static inline void translations_use(struct shared_core *core, const struct vcpu 
     }
 }
 
-/* Begins the execution of a VCPU: charges the payer until now, and makes the VCPU the payer. No
- * effect if it is the payer already. */
+/* Begins the execution of a VCPU: charges the payer for the way to its guest, makes the VCPU the
+ * payer, and sets the core's timer. */
 void scheduler_resume(struct shared_core *core, struct vcpu *vcpu);
 
 /* Charges the payer for the core's time until now. Returns the time until which it was charged. */

@@ -27,6 +27,7 @@ void credit_init(struct credit *credit, uint64_t quantum)
     credit->floor = 0;
     credit->total = 0;
     tournament_init(&credit->accounts);
+    tournament_init(&credit->expiries);
 }
 
 void credit_add(struct credit *credit, unsigned place, uint32_t weight)
@@ -46,7 +47,19 @@ void credit_unblock(struct credit *credit, unsigned place)
     if ((credit->runnable & bit_of(place)) == 0) {
         credit->runnable |= bit_of(place);
         credit->woken |= bit_of(place);
+        tournament_change(&credit->expiries, place, UINT64_MAX);
     }
+}
+
+void credit_sleep(struct credit *credit, unsigned place, uint64_t expiry)
+{
+    tournament_change(&credit->expiries, place, expiry);
+}
+
+unsigned credit_find_expired(const struct credit *credit, uint64_t now)
+{
+    return tournament_earliest(&credit->expiries) <= now ? tournament_winner(&credit->expiries)
+                                                         : CREDIT_NONE;
 }
 
 void credit_block(struct credit *credit, unsigned place)
@@ -139,7 +152,9 @@ unsigned credit_choose(struct credit *credit, uint64_t now)
     return credit->turn;
 }
 
-uint64_t credit_next_choice(const struct credit *credit, unsigned executing, uint64_t now)
+/* Returns the time at which the boost or the turn of the VCPU ends, or UINT64_MAX if no other VCPU
+ * has work. */
+static uint64_t end_of_turn(const struct credit *credit, unsigned executing, uint64_t now)
 {
     if (executing == CREDIT_NONE || credit->runnable == bit_of(executing)) {
         return UINT64_MAX;
@@ -148,4 +163,9 @@ uint64_t credit_next_choice(const struct credit *credit, unsigned executing, uin
         return now + credit->vcpus[executing].boost_left;
     }
     return now + credit->turn_left;
+}
+
+uint64_t credit_next_choice(const struct credit *credit, unsigned executing, uint64_t now)
+{
+    return smaller(end_of_turn(credit, executing, now), tournament_earliest(&credit->expiries));
 }

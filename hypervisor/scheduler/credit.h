@@ -47,6 +47,9 @@ struct credit {
         uint64_t boost_left; /* ticks that are left of its boost */
     } vcpus[CREDIT_PLACES];
     struct tournament accounts; /* accounts of the VCPUs that are runnable and not woken */
+    /* By place: time at which the timer of a VCPU's guest expires that has no work; UINT64_MAX:
+     * never. */
+    struct tournament expiries;
 };
 
 /* Initialises a scheduler without VCPUs. `quantum`: ticks, 1 to 2^32 - 1. */
@@ -63,6 +66,12 @@ void credit_unblock(struct credit *credit, unsigned place);
  * for the change to another VCPU. */
 void credit_block(struct credit *credit, unsigned place);
 
+/* Notes when the timer of the guest expires of a VCPU that has no work. */
+void credit_sleep(struct credit *credit, unsigned place, uint64_t expiry);
+
+/* Returns a VCPU whose guest's timer has expired, or CREDIT_NONE. The caller unblocks it. */
+unsigned credit_find_expired(const struct credit *credit, uint64_t now);
+
 /* Charges the VCPU for `ticks` of the core's time, which ended at `now`. */
 void credit_charge(struct credit *credit, unsigned place, uint64_t ticks, uint64_t now);
 
@@ -71,8 +80,8 @@ void credit_charge(struct credit *credit, unsigned place, uint64_t ticks, uint64
 unsigned credit_choose(struct credit *credit, uint64_t now);
 
 /* Returns the time at which another choice is due although no VCPU blocks or unblocks: the end of
- * the turn or of the boost of `executing`, the VCPU that was just chosen. Returns UINT64_MAX if no
- * other VCPU has work. */
+ * the turn or of the boost of `executing`, the VCPU that was just chosen, if another VCPU has work;
+ * or the next expiry of a timer. Returns UINT64_MAX if none is due. */
 uint64_t credit_next_choice(const struct credit *credit, unsigned executing, uint64_t now);
 
 #endif

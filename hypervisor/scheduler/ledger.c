@@ -4,11 +4,21 @@
 #include "hypervisor/vcpu.h"
 #include "scheduler/core.h"
 
-void ledger_init(struct shared_core *core, uint64_t now)
+void ledger_init(struct shared_core *core, uint64_t now, uint64_t way_back)
 {
+    core->ledger.way_back = way_back;
     core->ledger.charged = now;
     core->ledger.payer = NULL;
     core->ledger.idle = 0;
+}
+
+/* The VCPU has blocked, and this was its last charge: it does not miss the time from now on, and
+ * sleeps until its timer expires. */
+static void end_execution(struct shared_vcpu *shared, uint64_t now)
+{
+    times_block(&shared->times, now);
+    shared->is_blocked = true;
+    shared->expiry = shared->expiry > now ? shared->expiry : now;
 }
 
 uint64_t ledger_charge(struct shared_core *core, uint64_t now)
@@ -17,32 +27,40 @@ uint64_t ledger_charge(struct shared_core *core, uint64_t now)
     struct vcpu *payer = ledger->payer;
     uint64_t ticks = now - ledger->charged;
 
+    if (now <= ledger->charged) {
+        return ledger->charged;
+    }
     ledger->charged = now;
     if (payer == NULL) {
         ledger->idle += ticks;
         return now;
     }
     payer->report.used += ticks;
-    policy_charge(&core->policy, payer->shared->level, ticks, now);
     if (!policy_is_runnable(&core->policy, payer->shared->level)) {
-        /* The payer has blocked, and this was its last charge: it does not miss the time from now
-         * on. */
-        times_block(&payer->shared->times, now);
+        end_execution(payer->shared, now);
     }
+    policy_charge(&core->policy, payer->shared->level, ticks, now, payer->shared->expiry);
     return now;
 }
 
-void ledger_execute(struct shared_core *core, struct vcpu *vcpu, uint64_t now)
+void ledger_return(struct shared_core *core, uint64_t now)
 {
-    core->ledger.payer = vcpu;
-    policy_trace(&core->policy, &core->trace, now, TRACE_CHOICE, vcpu->shared->level);
+    (void)ledger_charge(core, now + core->ledger.way_back);
 }
 
-void ledger_interrupt(struct shared_core *core, struct vcpu *vcpu, uint64_t now)
+void ledger_execute(struct shared_core *core, struct vcpu *vcpu)
+{
+    core->ledger.payer = vcpu;
+    policy_trace(&core->policy, &core->trace, core->ledger.charged, TRACE_CHOICE,
+                 vcpu->shared->level);
+}
+
+void ledger_interrupt(struct shared_core *core, struct vcpu *vcpu)
 {
     if (core->ledger.payer != vcpu) {
         core->ledger.payer = vcpu;
-        policy_trace(&core->policy, &core->trace, now, TRACE_INTERRUPT, vcpu->shared->level);
+        policy_trace(&core->policy, &core->trace, core->ledger.charged, TRACE_INTERRUPT,
+                     vcpu->shared->level);
     }
 }
 
@@ -56,5 +74,6 @@ bool ledger_next_pays(const struct shared_core *core, const struct vcpu *current
 {
     const struct vcpu *payer = core->ledger.payer;
 
-    return payer == next || payer == NULL || policy_is_ready(&core->policy, current->shared->level);
+    return payer == next || payer == NULL ||
+           (next != current && policy_is_ready(&core->policy, current->shared->level));
 }

@@ -8,18 +8,23 @@
  *
  *   cause                                       payer
  *   a guest executes, or the hypervisor for it  the guest's VCPU: ledger_execute()
- *   an interrupt, timer or message of a VCPU    this VCPU, from when the hypervisor knows it until
- *                                               the next choice: ledger_interrupt()
+ *   an interrupt, timer or message of a VCPU    this VCPU, from the exception to EL2 until the next
+ *                                               choice, and for the way back to the guest that was
+ *                                               interrupted: ledger_interrupt(), ledger_return()
  *   a change to a VCPU that preempts another    the VCPU that preempts: ledger_next_pays() is true
- *   a change from a VCPU that has blocked, or   the payer before, until the next VCPU executes:
- *   has used its budget                         ledger_next_pays() is false
+ *   a change from a VCPU that has blocked, or   the payer before, until the next VCPU executes its
+ *   has used its budget                         guest: ledger_next_pays() is false, ledger_return()
  *   no VCPU can execute                         nobody: ledger_idle()
  *
- * So a VCPU that wakes and blocks often pays for both changes. The VCPU that an interrupt
- * interrupts pays for the entry to EL2 until the hypervisor has acknowledged the interrupt.
+ * So a VCPU that wakes and blocks often pays for both changes, and a VCPU that is interrupted for
+ * another one pays nothing.
  *
- * ledger_charge() moves the time since the last charge to the payer's account. A new payer is named
- * right after a charge, so no time is charged twice or to nobody.
+ * ledger_charge() moves the time since the last charge to the payer's account. The payer may be
+ * named after the time for which it pays has begun: it pays from the last charge on. So each
+ * exception that may be for another VCPU begins with a charge for the time until the exception.
+ *
+ * The clock cannot be read after the last instruction of the hypervisor. So ledger_return() charges
+ * in advance for the way from its call to the guest's first instruction.
  */
 #ifndef SCHEDULER_LEDGER_H
 #define SCHEDULER_LEDGER_H
@@ -31,33 +36,36 @@ struct shared_core;
 struct vcpu;
 
 struct ledger {
-    uint64_t charged;   /* until then all time is charged */
+    uint64_t charged;   /* until then all time is charged; it may be a way back ahead of the clock */
     struct vcpu *payer; /* of the time from then on; NULL: nobody, because the core is idle */
     uint64_t idle;      /* ticks for which nobody paid */
+    uint64_t way_back;  /* most ticks from ledger_return() to the guest's first instruction */
 };
 
 /* Begins with a core for which nobody pays. */
-void ledger_init(struct shared_core *core, uint64_t now);
+void ledger_init(struct shared_core *core, uint64_t now, uint64_t way_back);
 
 /* Charges the payer for the time until `now`: its report, its budget or its account of weights, and
- * its stolen time. Returns `now`. */
+ * its stolen time. No effect if all time until `now` is charged. Returns ledger.charged. */
 uint64_t ledger_charge(struct shared_core *core, uint64_t now);
 
-/* The VCPU has been chosen to execute, and pays from the last charge on. Writes a record with the
- * time `now`, which is the time of the last charge or later. */
-void ledger_execute(struct shared_core *core, struct vcpu *vcpu, uint64_t now);
+/* Charges the payer for the time until `now`, and in advance for the way back to the guest of
+ * another VCPU. Called right before ledger_execute() for that VCPU. */
+void ledger_return(struct shared_core *core, uint64_t now);
+
+/* The VCPU has been chosen to execute, and pays from the last charge on. Writes a record. */
+void ledger_execute(struct shared_core *core, struct vcpu *vcpu);
 
 /* The hypervisor handles an interrupt, an expired timer or a message of the VCPU, which pays from
- * the last charge on, until the next choice. `now`: the time of the last charge. Writes a record
- * unless the VCPU has paid before. */
-void ledger_interrupt(struct shared_core *core, struct vcpu *vcpu, uint64_t now);
+ * the last charge on, until the next choice. Writes a record unless the VCPU has paid before. */
+void ledger_interrupt(struct shared_core *core, struct vcpu *vcpu);
 
 /* No VCPU can execute: nobody pays from the last charge on. */
 void ledger_idle(struct shared_core *core);
 
 /* Returns true if `next` pays for the change from `current`, because it preempts `current`, or the
  * core was idle, or `next` pays already. Returns false if the payer so far pays until `next`
- * executes. */
+ * executes: `current` has blocked or has no budget, or continues after an interrupt of the payer. */
 bool ledger_next_pays(const struct shared_core *core, const struct vcpu *current,
                       const struct vcpu *next);
 

@@ -83,30 +83,51 @@ static inline void policy_block(struct policy *policy, unsigned level)
     }
 }
 
+/* Charges a VCPU. If it has no work, it sleeps until the timer of its guest expires. */
 static inline void policy_charge(struct policy *policy, unsigned level, uint64_t ticks,
-                                 uint64_t now)
+                                 uint64_t now, uint64_t expiry)
 {
     if (policy->is_credit) {
         credit_charge(&policy->credit, level, ticks, now);
+        if (!policy_is_runnable(policy, level)) {
+            credit_sleep(&policy->credit, level, expiry);
+        }
     } else {
-        reservation_charge(&policy->reservation, level, ticks, now);
+        reservation_charge(&policy->reservation, level, ticks, now, expiry);
     }
 }
 
-/* Returns the level of the VCPU that has to execute now, or POLICY_NONE. Sets *next to the time at
- * which another choice is due. */
-static inline unsigned policy_choose_level(struct policy *policy, uint64_t now, uint64_t *next)
+/* Changes the time at which the timer of the guest expires of a VCPU that sleeps. */
+static inline void policy_sleep(struct policy *policy, unsigned level, uint64_t expiry)
 {
-    unsigned level;
-
     if (policy->is_credit) {
-        level = credit_choose(&policy->credit, now);
-        *next = credit_next_choice(&policy->credit, level, now);
+        credit_sleep(&policy->credit, level, expiry);
     } else {
-        level = reservation_choose(&policy->reservation, now);
-        *next = reservation_next_choice(&policy->reservation, level, now);
+        reservation_sleep(&policy->reservation, level, expiry);
     }
-    return level;
+}
+
+/* Returns the level of the VCPU for which the core's timer has expired: it gets budget, or work by
+ * the timer of its guest. Returns POLICY_NONE if there is none. */
+static inline unsigned policy_find_due(const struct policy *policy, uint64_t now)
+{
+    return policy->is_credit ? credit_find_expired(&policy->credit, now)
+                             : reservation_find_due(&policy->reservation, now);
+}
+
+/* Returns the level of the VCPU that has to execute now, or POLICY_NONE. */
+static inline unsigned policy_choose_level(struct policy *policy, uint64_t now)
+{
+    return policy->is_credit ? credit_choose(&policy->credit, now)
+                             : reservation_choose(&policy->reservation, now);
+}
+
+/* Returns the time at which another choice is due, if the VCPU of `level` executes from `now` on.
+ * `level`: the one that was just chosen, or POLICY_NONE. */
+static inline uint64_t policy_next_choice(const struct policy *policy, unsigned level, uint64_t now)
+{
+    return policy->is_credit ? credit_next_choice(&policy->credit, level, now)
+                             : reservation_next_choice(&policy->reservation, level, now);
 }
 
 #endif

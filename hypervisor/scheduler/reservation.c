@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "scheduler/reservation.h"
 
+/* Most VCPUs that get budget or work in one choice, so that no choice takes long. */
+#define DUE_AT_ONCE 4u
+
 static uint32_t bit_of(unsigned level)
 {
     return UINT32_C(1) << level;
@@ -27,10 +30,10 @@ static void refresh(struct reservation *reservation, unsigned level, uint64_t no
 
     if (eligible <= now) {
         reservation->funded |= bit_of(level);
-        tournament_change(&reservation->replenishments, level, UINT64_MAX);
+        tournament_change(&reservation->due, level, UINT64_MAX);
     } else {
         reservation->funded &= ~bit_of(level);
-        tournament_change(&reservation->replenishments, level, eligible);
+        tournament_change(&reservation->due, level, eligible);
     }
 }
 
@@ -39,7 +42,7 @@ void reservation_init(struct reservation *reservation)
     reservation->runnable = 0;
     reservation->funded = 0;
     reservation->io = 0;
-    tournament_init(&reservation->replenishments);
+    tournament_init(&reservation->due);
 }
 
 void reservation_add(struct reservation *reservation, unsigned level,
@@ -53,19 +56,6 @@ void reservation_add_io(struct reservation *reservation, unsigned level,
 {
     reservation->servers[level] = server;
     reservation->io |= bit_of(level);
-}
-
-/* Ends the use of the VCPU's server, after the VCPU has blocked and was charged for its
- * execution. */
-static void end_execution(struct reservation *reservation, unsigned level, uint64_t now)
-{
-    union reservation_server *server = reservation->servers[level];
-
-    if (is_io(reservation, level)) {
-        pibs_server_block(&server->io);
-    } else {
-        sporadic_server_block(&server->main, now);
-    }
 }
 
 /* Begins the use of the VCPU's server. An I/O VCPU may not have been charged after it blocked; then
@@ -95,36 +85,88 @@ void reservation_block(struct reservation *reservation, unsigned level)
 {
     reservation->runnable &= ~bit_of(level);
     reservation->funded &= ~bit_of(level);
-    tournament_change(&reservation->replenishments, level, UINT64_MAX);
+    tournament_change(&reservation->due, level, UINT64_MAX);
+}
+
+/* Lets the VCPU of a server sleep, which is eligible from then on. */
+static void sleep_until(struct reservation *reservation, unsigned level, uint64_t expiry,
+                        uint64_t eligible)
+{
+    tournament_change(&reservation->due, level, expiry > eligible ? expiry : eligible);
+}
+
+void reservation_sleep(struct reservation *reservation, unsigned level, uint64_t expiry)
+{
+    const union reservation_server *server = reservation->servers[level];
+
+    sleep_until(reservation, level, expiry,
+                is_io(reservation, level) ? server->io.eligible
+                                          : sporadic_server_eligible(&server->main));
 }
 
 void reservation_charge(struct reservation *reservation, unsigned level, uint64_t ticks,
-                        uint64_t now)
+                        uint64_t now, uint64_t expiry)
 {
     union reservation_server *server = reservation->servers[level];
+    bool has_work = (reservation->runnable & bit_of(level)) != 0;
+    uint64_t eligible;
 
     if (is_io(reservation, level)) {
         pibs_server_charge(&server->io, ticks);
+        if (!has_work) {
+            pibs_server_block(&server->io);
+        }
+        eligible = server->io.eligible;
     } else {
         sporadic_server_charge(&server->main, ticks);
+        if (!has_work) {
+            sporadic_server_block(&server->main, now);
+        }
+        eligible = sporadic_server_eligible(&server->main);
     }
-    if ((reservation->runnable & bit_of(level)) != 0) {
+    if (has_work) {
         refresh(reservation, level, now);
     } else {
-        end_execution(reservation, level, now);
+        sleep_until(reservation, level, expiry, eligible);
     }
+}
+
+/* A VCPU that has slept has work since `due`. Not inline, because most VCPUs that are due have
+ * work and get budget. */
+static __attribute__((noinline)) void end_sleep(struct reservation *reservation, unsigned level,
+                                                uint64_t due, uint64_t now)
+{
+    reservation->runnable |= bit_of(level);
+    begin_execution(reservation, level, due);
+    refresh(reservation, level, now);
+}
+
+/* Gives the VCPU that is due first its budget or work. */
+static void handle_due(struct reservation *reservation, uint64_t now)
+{
+    uint64_t due = tournament_earliest(&reservation->due);
+    unsigned level = tournament_winner(&reservation->due);
+
+    if ((reservation->runnable & bit_of(level)) != 0) {
+        reservation->funded |= bit_of(level);
+        tournament_set(&reservation->due, level, UINT64_MAX);
+    } else {
+        end_sleep(reservation, level, due, now);
+    }
+}
+
+unsigned reservation_find_due(const struct reservation *reservation, uint64_t now)
+{
+    return tournament_earliest(&reservation->due) <= now ? tournament_winner(&reservation->due)
+                                                         : RESERVATION_NONE;
 }
 
 unsigned reservation_choose(struct reservation *reservation, uint64_t now)
 {
     uint32_t ready;
 
-    /* The loop has at most one round for each VCPU, whose time is UINT64_MAX afterwards. */
-    while (tournament_earliest(&reservation->replenishments) <= now) {
-        unsigned level = tournament_winner(&reservation->replenishments);
-
-        reservation->funded |= bit_of(level);
-        tournament_change(&reservation->replenishments, level, UINT64_MAX);
+    for (unsigned n = 0; n < DUE_AT_ONCE && tournament_earliest(&reservation->due) <= now; n++) {
+        handle_due(reservation, now);
     }
     ready = reservation->runnable & reservation->funded;
     return ready != 0 ? (unsigned)__builtin_ctz(ready) : RESERVATION_NONE;
@@ -133,7 +175,7 @@ unsigned reservation_choose(struct reservation *reservation, uint64_t now)
 uint64_t reservation_next_choice(const struct reservation *reservation, unsigned executing,
                                  uint64_t now)
 {
-    uint64_t next = tournament_earliest(&reservation->replenishments);
+    uint64_t next = tournament_earliest(&reservation->due);
 
     if (executing != RESERVATION_NONE) {
         const union reservation_server *server = reservation->servers[executing];

@@ -8,6 +8,9 @@
  * The VCPU of a level can be an I/O VCPU. It has a PIBS server, which always serves VCPUs of one
  * period, so its level does not change (docs/decisions/0038).
  *
+ * A VCPU that has no work may sleep until its guest's timer expires. It gets work then, or when it
+ * has budget again if that is later. So a VCPU without budget is never woken by its timer.
+ *
  * The scheduler is pure logic on the servers of schedule/: no clock, no register. The caller reads
  * `now` once for a decision. All times are ticks of one clock.
  */
@@ -32,7 +35,9 @@ struct reservation {
     uint32_t funded;   /* bit n: the VCPU of level n has work and budget */
     uint32_t io;       /* bit n: the VCPU of level n is an I/O VCPU */
     union reservation_server *servers[RESERVATION_LEVELS];
-    struct tournament replenishments; /* replenishments of the VCPUs that have work and no budget */
+    /* By level: the next replenishment of a VCPU that has work and no budget, or the time at which
+     * a VCPU that sleeps gets work. UINT64_MAX: neither. */
+    struct tournament due;
 };
 
 /* Initialises a scheduler without VCPUs. */
@@ -45,23 +50,33 @@ void reservation_add(struct reservation *reservation, unsigned level,
 void reservation_add_io(struct reservation *reservation, unsigned level,
                         union reservation_server *server);
 
-/* Notes that the VCPU has work. No effect if it had work before. */
+/* Notes that the VCPU has work. No effect if it had work before. `now`: may be less than that of
+ * the last choice, but not than that of the VCPU's last charge. */
 void reservation_unblock(struct reservation *reservation, unsigned level, uint64_t now);
 
 /* Notes that the VCPU has no more work. A later reservation_charge() charges it for its execution,
  * and for the change to another VCPU. */
 void reservation_block(struct reservation *reservation, unsigned level);
 
-/* Charges the VCPU for `ticks` of the core's time, which ended at `now`. */
+/* Charges the VCPU for `ticks` of the core's time, which ended at `now`. A VCPU that has no work
+ * sleeps until `expiry` from then on. UINT64_MAX: until reservation_unblock(). */
 void reservation_charge(struct reservation *reservation, unsigned level, uint64_t ticks,
-                        uint64_t now);
+                        uint64_t now, uint64_t expiry);
 
-/* Returns the level of the VCPU that has to execute now, or RESERVATION_NONE. */
+/* Changes the time until which a VCPU sleeps. */
+void reservation_sleep(struct reservation *reservation, unsigned level, uint64_t expiry);
+
+/* Returns the VCPU that gets budget or work now, the earliest one, or RESERVATION_NONE. */
+unsigned reservation_find_due(const struct reservation *reservation, uint64_t now);
+
+/* Returns the level of the VCPU that has to execute now, or RESERVATION_NONE. If more than a few
+ * VCPUs get budget or work now, it handles the others in the next choice, which is due at once. */
 unsigned reservation_choose(struct reservation *reservation, uint64_t now);
 
 /* Returns the time at which another choice is due although no VCPU blocks or unblocks: the end of
- * the budget of `executing`, or the next replenishment. `executing`: the level that was just
- * chosen, or RESERVATION_NONE. Returns UINT64_MAX if none is due. */
+ * the budget of `executing`, or the time at which another VCPU gets budget or work.
+ * `executing`: the level that was just chosen, or RESERVATION_NONE. Returns UINT64_MAX if none is
+ * due. */
 uint64_t reservation_next_choice(const struct reservation *reservation, unsigned executing,
                                  uint64_t now);
 

@@ -38,6 +38,10 @@ void scheduler_wait(struct vcpu *vcpu);
 /* Lets another VCPU execute, if one is more urgent or the budget of this one is used up. */
 void scheduler_continue(struct vcpu *vcpu);
 
+/* An interrupt has interrupted the VCPU's guest at `time`, a value of CNTPCT_EL0. The time until
+ * then is charged, because the interrupt may be for another VCPU. */
+void scheduler_enter(uint64_t time);
+
 /* Handles the pending interrupts of the hypervisor. The VCPU's guest does not execute meanwhile. */
 void scheduler_handle_interrupts(struct vcpu *vcpu);
 

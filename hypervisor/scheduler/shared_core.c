@@ -38,57 +38,62 @@ __attribute__((noinline)) void scheduler_record(struct shared_core *core, uint64
     policy_trace(&core->policy, &core->trace, now, kind, level);
 }
 
-/* The VCPU executes and pays from now on. `charged`: the time of the last charge, which is early
- * enough for a VCPU that pays already. Inline, because each change executes it. */
-static inline __attribute__((always_inline)) void execute(struct shared_core *core,
-                                                          struct vcpu *vcpu, uint64_t charged)
+/* The VCPU has work now, or since its timer expired if that was earlier. */
+static void end_block(struct shared_vcpu *shared, uint64_t now)
 {
-    ledger_execute(core, vcpu, core->ledger.payer == vcpu ? charged : scheduler_charge(core));
+    if (shared->is_blocked) {
+        shared->is_blocked = false;
+        times_unblock(&shared->times, shared->expiry < now ? shared->expiry : now);
+        shared->expiry = UINT64_MAX;
+    }
+}
+
+/* Called before `next` becomes the payer: charges the VCPU that pays now if it is an earlier cause
+ * of this exit. Then `next` does not pay for it. `current`: the VCPU that was interrupted. */
+static void charge_earlier_cause(struct shared_core *core, const struct vcpu *current,
+                                 const struct vcpu *next)
+{
+    const struct vcpu *payer = core->ledger.payer;
+
+    if (payer != next && payer != current && payer != NULL) {
+        (void)scheduler_charge(core);
+    }
+}
+
+/* Wakes the VCPU for an interrupt or a message. It pays from the last charge on, which is not
+ * before the cause, until the next choice. The VCPU need not execute. */
+static void wake_vcpu(struct processor *processor, struct vcpu *vcpu)
+{
+    struct shared_core *core = processor->shared;
+    struct shared_vcpu *shared = vcpu->shared;
+
+    core->reschedule = true;
+    charge_earlier_cause(core, processor->vcpu, vcpu);
+    if (!has_work(core, shared)) {
+        policy_unblock(&core->policy, shared->level, core->ledger.charged);
+        end_block(shared, core->ledger.charged);
+    }
+    ledger_interrupt(core, vcpu);
+}
+
+/* Sets the core's timer to the next choice that is due, or to the next look at the windows. Takes
+ * effect when the guest continues, because ERET synchronizes the context (Arm ARM, ERET). `level`:
+ * of the VCPU that executes, or POLICY_NONE. */
+static void set_timer(const struct shared_core *core, unsigned level)
+{
+    uint64_t choice = policy_next_choice(&core->policy, level, core->ledger.charged);
+
+    register_write(cnthp_cval_el2, core->look_due < choice ? core->look_due : choice);
+    register_write(cnthp_ctl_el2, 1);
 }
 
 void scheduler_resume(struct shared_core *core, struct vcpu *vcpu)
 {
     if (core->ledger.payer != vcpu) {
-        execute(core, vcpu, core->ledger.charged);
+        ledger_return(core, scheduler_time());
+        ledger_execute(core, vcpu);
     }
-}
-
-/* The VCPU has work, and another choice is due. */
-static void unblock(struct shared_core *core, const struct vcpu *vcpu, uint64_t now)
-{
-    struct shared_vcpu *shared = vcpu->shared;
-
-    core->reschedule = true;
-    if (!has_work(core, shared)) {
-        times_unblock(&shared->times, now);
-        tournament_change(&core->expiries, shared->level, UINT64_MAX);
-        policy_unblock(&core->policy, shared->level, now);
-    }
-}
-
-/* Wakes the VCPU for an interrupt or a message, and charges it for the time until the next choice.
- * The VCPU need not execute. `now`: the time of the last charge. */
-static void wake_vcpu_at(struct shared_core *core, struct vcpu *vcpu, uint64_t now)
-{
-    unblock(core, vcpu, now);
-    ledger_interrupt(core, vcpu, now);
-}
-
-static void wake_vcpu(struct shared_core *core, struct vcpu *vcpu)
-{
-    wake_vcpu_at(core, vcpu, scheduler_charge(core));
-}
-
-/* Sets the core's timer to the next choice that is due, to the next expiry of a guest's timer, or
- * to the next look at the windows. */
-static void set_timer(const struct shared_core *core, uint64_t choice)
-{
-    uint64_t expiry = tournament_earliest(&core->expiries);
-
-    choice = core->look_due < choice ? core->look_due : choice;
-    register_write(cnthp_cval_el2, expiry < choice ? expiry : choice);
-    register_write(cnthp_ctl_el2, 1);
-    instruction_barrier();
+    set_timer(core, vcpu->shared->level);
 }
 
 /* Makes the SGIs pending that were sent to the VCPU, and carries out the request of another core.
@@ -123,11 +128,11 @@ static void save(struct shared_core *core, struct vcpu *vcpu)
         return;
     }
     /* A private interrupt that became pending after scheduler_wait() looked is seen only here. */
-    if (is_waiting) {
-        wake_vcpu(core, vcpu);
-    } else {
-        tournament_change(&core->expiries, shared->level,
-                          guest_registers_expiry(&shared->registers, shared->interrupts.enabled));
+    shared->expiry =
+        is_waiting ? core->ledger.charged
+                   : guest_registers_expiry(&shared->registers, shared->interrupts.enabled);
+    if (shared->is_blocked) { /* charged before the core became idle */
+        policy_sleep(&core->policy, shared->level, shared->expiry);
     }
 }
 
@@ -150,18 +155,19 @@ static void load(struct shared_core *core, struct vcpu *vcpu, const struct vcpu 
     }
     interrupts_load(&core->interrupts, &shared->interrupts, &last->shared->interrupts.settings);
     translations_use(core, vcpu);
-    deliver_mail(vcpu);
+    if (__atomic_load_n(&vcpu->partition->atomic.mail[vcpu->number], __ATOMIC_RELAXED) != 0 ||
+        vcpu->list.has_aside) {
+        deliver_mail(vcpu);
+    }
 }
 
-/* Lets another VCPU execute, until the next choice at `choice`. No SError of the guest is pending.
- * Returns when the one that executes now executes again. */
-static void change_to(struct processor *processor, struct vcpu *next, uint64_t choice)
+/* Lets another VCPU execute. No SError of the guest is pending. Returns when the one that executes
+ * now executes again. */
+static void change_to(struct processor *processor, struct vcpu *next)
 {
     struct vcpu *current = processor->vcpu;
 
     save(processor->shared, current);
-    set_timer(processor->shared,
-              choice); /* after save(): the timer of `current` may expire first */
     processor_set_vcpu(processor, next);
     next->report.switches++;
     if (next->shared->has_executed) {
@@ -179,8 +185,8 @@ static void change_to(struct processor *processor, struct vcpu *next, uint64_t c
 }
 
 /* Waits until a VCPU is to execute. None executes, so the state of the one that executed last
- * stays in the core. Returns the level. `choice`: the time of the next choice. */
-static unsigned idle(const struct processor *processor, uint64_t *choice)
+ * stays in the core. Returns the level. */
+static unsigned idle(const struct processor *processor)
 {
     struct shared_core *core = processor->shared;
     unsigned level;
@@ -190,13 +196,14 @@ static unsigned idle(const struct processor *processor, uint64_t *choice)
             scheduler_record(core, scheduler_charge(core), TRACE_CHOICE, POLICY_NONE);
             ledger_idle(core);
         }
-        set_timer(core, *choice);
+        set_timer(core, POLICY_NONE);
+        instruction_barrier();
         if (!core->has_to_judge) {
             __asm__ volatile("dsb sy\n\twfi" : : : "memory");
         }
         scheduler_handle_interrupts(processor->vcpu);
-        level = policy_choose_level(
-            &core->policy, distributor_close_windows(processor, scheduler_charge(core)), choice);
+        level = policy_choose_level(&core->policy,
+                                    distributor_close_windows(processor, scheduler_charge(core)));
     } while (level == POLICY_NONE);
     return level;
 }
@@ -208,22 +215,22 @@ static void schedule_once(struct processor *processor, uint64_t now)
 {
     struct shared_core *core = processor->shared;
     struct vcpu *current = processor->vcpu, *next;
-    uint64_t choice;
-    unsigned level = policy_choose_level(&core->policy, now, &choice);
+    unsigned level = policy_choose_level(&core->policy, now);
 
     if (level == POLICY_NONE) {
-        level = idle(processor, &choice);
-        now = core->ledger.charged;
+        level = idle(processor);
     }
     core->reschedule = false;
     next = core->vcpus[level];
-    if (next == current || ledger_next_pays(core, current, next)) {
-        execute(core, next, now);
+    end_block(next->shared, core->ledger.charged);
+    if (ledger_next_pays(core, current, next)) {
+        charge_earlier_cause(core, current, next);
+        ledger_execute(core, next);
     }
     if (next == current) {
-        set_timer(core, choice);
+        scheduler_resume(core, current);
     } else {
-        change_to(processor, next, choice);
+        change_to(processor, next);
     }
     times_show(&current->shared->times, current->report.used, core->ledger.charged);
 }
@@ -253,7 +260,7 @@ void scheduler_wait(struct vcpu *vcpu)
     if (!vcpu->shared->has_message && !(listed_is_pending(vcpu) && power_may_execute(vcpu))) {
         (void)fault_of_device(0); /* an SError that is pending is this guest's */
         if (core->ledger.payer != vcpu) {
-            wake_vcpu(core, vcpu); /* it pays for the change to the next VCPU */
+            wake_vcpu(processor, vcpu); /* it pays for the change to the next VCPU */
         }
         policy_block(&core->policy, vcpu->shared->level);
         schedule(processor, scheduler_time());
@@ -272,9 +279,19 @@ void scheduler_continue(struct vcpu *vcpu)
     }
 }
 
-void scheduler_handle_interrupts(struct vcpu *vcpu)
+void scheduler_enter(uint64_t time)
 {
     struct shared_core *core = processor_this()->shared;
+
+    if (core != NULL) {
+        (void)ledger_charge(core, time);
+    }
+}
+
+void scheduler_handle_interrupts(struct vcpu *vcpu)
+{
+    struct processor *processor = processor_this();
+    struct shared_core *core = processor->shared;
     uint64_t pending;
 
     if (core == NULL) {
@@ -282,6 +299,10 @@ void scheduler_handle_interrupts(struct vcpu *vcpu)
         return;
     }
     pending = register_read(isr_el1);
+    if ((pending & (PENDING_FIQ | PENDING_IRQ)) == 0) {
+        return;
+    }
+    (void)scheduler_charge(core);
     if ((pending & PENDING_FIQ) != 0) {
         interrupt_handle(vcpu);
     }
@@ -292,7 +313,7 @@ void scheduler_handle_interrupts(struct vcpu *vcpu)
         interrupt_list(vcpu);
     }
     if (listed_is_pending(vcpu)) {
-        wake_vcpu(core, vcpu);
+        wake_vcpu(processor, vcpu);
     }
 }
 
@@ -309,7 +330,7 @@ bool scheduler_forward_interrupt(struct vcpu *vcpu, uint32_t number)
         if (other != vcpu && route_is_to(other, number)) {
             vcpu->report.exits[EXIT_INTERRUPT]++;
             listed_set_aside(other, number);
-            wake_vcpu(processor->shared, other);
+            wake_vcpu(processor, other);
             return true;
         }
     }
@@ -321,24 +342,26 @@ bool scheduler_forward_interrupt(struct vcpu *vcpu, uint32_t number)
 
 void scheduler_timer(struct vcpu *vcpu)
 {
-    struct shared_core *core = processor_this()->shared;
-    uint64_t now;
+    struct processor *processor = processor_this();
+    struct shared_core *core = processor->shared;
+    unsigned due;
 
     (void)vcpu;
     register_write(cnthp_ctl_el2, 0);
     if (core == NULL) {
         return;
     }
-    now = scheduler_charge(core);
-    while (tournament_earliest(&core->expiries) <= now) {
-        wake_vcpu_at(core, core->vcpus[tournament_winner(&core->expiries)], now);
+    /* If another VCPU is due, too, the timer expires again as soon as it is set. */
+    due = policy_find_due(&core->policy, core->ledger.charged);
+    if (due != POLICY_NONE) {
+        wake_vcpu(processor, core->vcpus[due]);
     }
     core->reschedule = true;
     instruction_barrier(); /* the timer's line is low before its interrupt ends */
 }
 
 /* Lets the VCPUs execute that have got mail. */
-static void wake_vcpus_with_message(const struct processor *processor)
+static void wake_vcpus_with_message(struct processor *processor)
 {
     for (struct vcpu *other = processor->vcpus; other != NULL; other = other->next) {
         uint32_t mail = __atomic_fetch_and(&other->partition->atomic.mail[other->number],
@@ -346,7 +369,7 @@ static void wake_vcpus_with_message(const struct processor *processor)
 
         if ((mail & MAIL_MESSAGE) != 0) {
             other->shared->has_message = true;
-            wake_vcpu(processor->shared, other);
+            wake_vcpu(processor, other);
         }
     }
 }
@@ -389,6 +412,7 @@ enum access_result scheduler_send_sgi(struct vcpu *vcpu, uint64_t value)
         }
     }
     if (is_for_this_core) {
+        (void)scheduler_charge(processor_this()->shared); /* the VCPU pays for this call until now */
         wake_vcpus_with_message(
             processor_this()); /* first: another core may send this VCPU an SGI now */
         deliver_mail(vcpu);    /* the SGI that it sent to itself */

@@ -13,6 +13,8 @@
  * (sporadic_server.h). */
 #define PIECES   16u
 #define CAPACITY (PIECES + 2u)
+/* Most nanoseconds from the last reading of the clock to the guest's first instruction. */
+#define WAY_BACK 450u
 
 /* Adds a VCPU that has a budget, or a utilization, to the scheduler. */
 static void add_reservation(struct shared_core *core, const struct description_vcpu *described,
@@ -68,9 +70,9 @@ static void add_vcpu(struct processor *processor, struct vcpu *vcpu)
                register_read(cntfrq_el0));
     times_unblock(&vcpu->shared->times, core->ledger.charged);
     vcpu->shared->level = level;
+    vcpu->shared->expiry = UINT64_MAX;
     core->vcpus[level] = vcpu;
     core->vcpu_count++;
-    tournament_change(&core->expiries, level, UINT64_MAX);
     if (core->policy.is_credit) {
         vcpu->shared->room = core->window.part; /* no limit besides the core's idle time */
         credit_add(&core->policy.credit, level, described->weight);
@@ -97,15 +99,14 @@ void scheduler_start(struct processor *processor)
     core->has_pointer_keys = features_have_pointer_authentication(&features);
     core->resources = debug_resources();
     core->interrupts = interrupt_resources(processor->vcpu);
-    ledger_init(core, scheduler_time());
+    ledger_init(core, scheduler_time(), schedule_ratio_ceiling(WAY_BACK, register_read(cntfrq_el0), NANOSECONDS) + 1);
     policy_init(&core->policy,
                 schedule_ratio_ceiling(core->quantum, register_read(cntfrq_el0), NANOSECONDS));
-    tournament_init(&core->expiries);
     for (struct vcpu *vcpu = processor->vcpus; vcpu != NULL; vcpu = vcpu->next) {
         add_vcpu(processor, vcpu);
     }
     processor->vcpu->shared->has_executed = true;
-    ledger_execute(core, processor->vcpu, core->ledger.charged);
+    ledger_execute(core, processor->vcpu);
     core->has_started = true;
     core->reschedule = true;
 }

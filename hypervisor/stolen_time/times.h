@@ -56,12 +56,12 @@ static inline void times_start(struct times *times, uint64_t used, uint64_t now)
  * which it was charged until `now`. */
 static inline void times_show(const struct times *times, uint64_t used, uint64_t now)
 {
+    struct vcpu_times *shown = times->shown;
     uint64_t absence = now - used;
     times_product stolen = (times_product)(absence - times->idle) * times->factor;
 
-    __atomic_store_n(&times->shown->absence.ticks, absence, __ATOMIC_RELAXED);
-    __atomic_store_n(&times->shown->stolen_time.nanoseconds, (uint64_t)(stolen >> 32),
-                     __ATOMIC_RELAXED);
+    __atomic_store_n(&shown->absence.ticks, absence, __ATOMIC_RELAXED);
+    __atomic_store_n(&shown->stolen_time.nanoseconds, (uint64_t)(stolen >> 32), __ATOMIC_RELAXED);
 }
 
 #endif

@@ -17,10 +17,13 @@
         registers->first = first_value;                                                    \
         registers->second = second_value;                                                  \
     }
+/* Both values are loaded before either is written, so that the compiler loads them with one
+ * instruction. */
 #define LOAD(first, second)                                                        \
     {                                                                              \
         uint64_t first_value = registers->first, second_value = registers->second; \
                                                                                    \
+        __asm__ volatile("" : "+r"(first_value), "+r"(second_value));              \
         register_write(first, first_value);                                        \
         register_write(second, second_value);                                      \
     }

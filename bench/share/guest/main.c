@@ -9,9 +9,15 @@
  *   calls       calls the hypervisor as often as it can
  *   interrupts  takes an interrupt of its timer as often as it can
  *   games       works, and sleeps for a moment just before its budget ends
+ *   pecks       works for a moment and sleeps for a moment: `peck_work` and `peck_sleep`, both in
+ *               nanoseconds
  *   decision    none of these: counts the instructions of a decision of the scheduler
  * With `gaps` it also prints when it continued after others had executed, for the first so many
  * times. It prints its results when it has ended, so that printing disturbs nothing.
+ *
+ * `looks` is a measure of the work that a guest has done: each look at the counter takes the same
+ * number of instructions. `executed` is not, because a guest does not see a gap that is as short as
+ * an exit.
  *
  * Interrupts are masked from `begin` to `end`: what is measured has no part of our kernel.
  */
@@ -37,6 +43,7 @@
 
 static struct {
     uint64_t begin, end, period, work, gap; /* ticks */
+    uint64_t peck_work, peck_sleep;         /* ticks */
     uint64_t offset;                        /* of the virtual counter to the physical one, ticks */
     uint64_t last;                          /* look at the counter */
     uint64_t executed;                      /* ticks since `begin` */
@@ -146,6 +153,19 @@ static void play_games(void)
     }
 }
 
+static void play_pecks(void)
+{
+    uint64_t asleep;
+
+    while (look() < share.end) {
+        uint64_t end = share.last + share.peck_work;
+
+        while (look() < end) {
+        }
+        (void)sleep_until(share.last + share.peck_sleep, &asleep);
+    }
+}
+
 static const struct {
     const char *name;
     void (*play)(void);
@@ -154,6 +174,7 @@ static const struct {
     {"calls", play_calls},
     {"interrupts", play_interrupts},
     {"games", play_games},
+    {"pecks", play_pecks},
 };
 
 static void spin(void)
@@ -238,6 +259,8 @@ int application_main(void)
     share.end = ticks("end", 2000, 1000) - share.offset;
     share.period = ticks("period", 10000, 1000000);
     share.work = ticks("work", 1000, 1000000);
+    share.peck_work = ticks("peck_work", 200, 1000000000);
+    share.peck_sleep = ticks("peck_sleep", 1000, 1000000000);
     share.gap = GAP_MICROSECONDS * arch_clock_frequency() / 1000000;
     interrupts = arch_interrupts_save();
     play(role);

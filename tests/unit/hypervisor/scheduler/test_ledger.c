@@ -16,6 +16,7 @@
 #define START  1000u
 #define BUDGET 100u
 #define PERIOD 1000u
+#define WAY_BACK 3u
 
 static _Alignas(SCHEDULER_TRACE_BYTES) uint8_t ring[SCHEDULER_TRACE_BYTES];
 static struct shared_core core;
@@ -31,10 +32,11 @@ static int begin_with(uint64_t quantum)
     memset(shared, 0, sizeof(shared));
     core.trace.ring = (uint64_t)(uintptr_t)ring;
     policy_init(&core.policy, quantum);
-    ledger_init(&core, START);
+    ledger_init(&core, START, WAY_BACK);
     for (unsigned n = 0; n < VCPUS; n++) {
         vcpus[n].shared = &shared[n];
         shared[n].level = n;
+        shared[n].expiry = UINT64_MAX;
         core.vcpus[n] = &vcpus[n];
         times_init(&shared[n].times, &shown[n], 1000000000);
         times_unblock(&shared[n].times, START);
@@ -84,7 +86,7 @@ static void test_nobody_pays_before_the_first_choice(void **state)
 static void test_the_vcpu_that_executes_pays(void **state)
 {
     (void)state;
-    ledger_execute(&core, &vcpus[2], START);
+    ledger_execute(&core, &vcpus[2]);
     assert_record(TRACE_CHOICE, 2, START);
     (void)ledger_charge(&core, START + 30);
     (void)ledger_charge(&core, START + 40);
@@ -95,26 +97,32 @@ static void test_the_vcpu_that_executes_pays(void **state)
     assert_false(policy_is_ready(&core.policy, 2));
 }
 
-/* The interrupted VCPU pays until the hypervisor knows for whom the interrupt is. */
-static void test_the_vcpu_of_an_interrupt_pays_until_the_next_choice(void **state)
+/* The interrupted VCPU pays until the exception, and then not before its guest continues. */
+static void test_the_vcpu_of_an_interrupt_pays_for_the_whole_exit(void **state)
 {
     (void)state;
-    ledger_execute(&core, &vcpus[3], START);
-    ledger_interrupt(&core, &vcpus[1], ledger_charge(&core, START + 5));
+    ledger_execute(&core, &vcpus[3]);
+    (void)ledger_charge(&core, START + 5); /* the exception */
+    ledger_interrupt(&core, &vcpus[1]);
     assert_record(TRACE_INTERRUPT, 1, START + 5);
-    (void)ledger_charge(&core, START + 25);
+    assert_false(ledger_next_pays(&core, &vcpus[3], &vcpus[3]));
+    ledger_return(&core, START + 25);
+    ledger_execute(&core, &vcpus[3]);
     assert_int_equal(vcpus[3].report.used, 5);
-    assert_int_equal(vcpus[1].report.used, 20);
-    ledger_execute(&core, &vcpus[3], START + 25);
-    (void)ledger_charge(&core, START + 26);
+    assert_int_equal(vcpus[1].report.used, 20 + WAY_BACK);
+    (void)ledger_charge(&core, START + 25 + WAY_BACK - 1); /* the way back was shorter */
+    assert_int_equal(vcpus[3].report.used, 5);
+    assert_int_equal(vcpus[1].report.used, 20 + WAY_BACK);
+    (void)ledger_charge(&core, START + 26 + WAY_BACK);
     assert_int_equal(vcpus[3].report.used, 6);
 }
 
 static void test_an_interrupt_of_the_payer_needs_no_record(void **state)
 {
     (void)state;
-    ledger_execute(&core, &vcpus[1], START);
-    ledger_interrupt(&core, &vcpus[1], ledger_charge(&core, START + 5));
+    ledger_execute(&core, &vcpus[1]);
+    (void)ledger_charge(&core, START + 5);
+    ledger_interrupt(&core, &vcpus[1]);
     assert_int_equal(record_count(), 1);
     (void)ledger_charge(&core, START + 6);
     assert_int_equal(vcpus[1].report.used, 6);
@@ -123,26 +131,27 @@ static void test_an_interrupt_of_the_payer_needs_no_record(void **state)
 static void test_a_vcpu_that_preempts_pays_for_the_change(void **state)
 {
     (void)state;
-    ledger_execute(&core, &vcpus[2], START);
+    ledger_execute(&core, &vcpus[2]);
     assert_true(ledger_next_pays(&core, &vcpus[2], &vcpus[0]));
 }
 
 static void test_a_vcpu_that_blocks_pays_for_the_change(void **state)
 {
     (void)state;
-    ledger_execute(&core, &vcpus[0], START);
+    ledger_execute(&core, &vcpus[0]);
     policy_block(&core.policy, 0);
     assert_false(ledger_next_pays(&core, &vcpus[0], &vcpus[1]));
-    ledger_execute(&core, &vcpus[1], ledger_charge(&core, START + 9)); /* after the change */
-    (void)ledger_charge(&core, START + 10);
-    assert_int_equal(vcpus[0].report.used, 9);
+    ledger_return(&core, START + 9); /* after the change */
+    ledger_execute(&core, &vcpus[1]);
+    (void)ledger_charge(&core, START + 10 + WAY_BACK);
+    assert_int_equal(vcpus[0].report.used, 9 + WAY_BACK);
     assert_int_equal(vcpus[1].report.used, 1);
 }
 
 static void test_a_vcpu_without_budget_pays_for_the_change(void **state)
 {
     (void)state;
-    ledger_execute(&core, &vcpus[0], START);
+    ledger_execute(&core, &vcpus[0]);
     (void)ledger_charge(&core, START + BUDGET);
     assert_false(ledger_next_pays(&core, &vcpus[0], &vcpus[1]));
 }
@@ -151,9 +160,10 @@ static void test_a_vcpu_without_budget_pays_for_the_change(void **state)
 static void test_a_vcpu_that_pays_already_pays_for_the_change_to_it(void **state)
 {
     (void)state;
-    ledger_execute(&core, &vcpus[0], START);
+    ledger_execute(&core, &vcpus[0]);
     policy_block(&core.policy, 0);
-    ledger_interrupt(&core, &vcpus[1], ledger_charge(&core, START + 5));
+    (void)ledger_charge(&core, START + 5);
+    ledger_interrupt(&core, &vcpus[1]);
     assert_true(ledger_next_pays(&core, &vcpus[0], &vcpus[1]));
     assert_false(ledger_next_pays(&core, &vcpus[0], &vcpus[2]));
 }
@@ -161,7 +171,7 @@ static void test_a_vcpu_that_pays_already_pays_for_the_change_to_it(void **state
 static void test_nobody_pays_for_idle_time(void **state)
 {
     (void)state;
-    ledger_execute(&core, &vcpus[0], START);
+    ledger_execute(&core, &vcpus[0]);
     (void)ledger_charge(&core, START + 8);
     ledger_idle(&core);
     (void)ledger_charge(&core, START + 20);
@@ -175,10 +185,10 @@ static void test_nobody_pays_for_idle_time(void **state)
 static void test_stolen_time_ends_when_a_vcpu_blocks(void **state)
 {
     (void)state;
-    ledger_execute(&core, &vcpus[0], START);
+    ledger_execute(&core, &vcpus[0]);
     policy_block(&core.policy, 0);
     (void)ledger_charge(&core, START + 10);
-    ledger_execute(&core, &vcpus[1], START + 10);
+    ledger_execute(&core, &vcpus[1]);
     (void)ledger_charge(&core, START + 50);
     times_unblock(&shared[0].times, START + 50);
     policy_unblock(&core.policy, 0, START + 50);
@@ -206,14 +216,14 @@ static const struct vcpu *random_event(const struct vcpu *payer, uint64_t now)
     (void)ledger_charge(&core, now);
     switch (pick(5)) {
     case 0:
-        ledger_execute(&core, vcpu, now);
+        ledger_execute(&core, vcpu);
         return vcpu;
     case 1:
         if (!policy_is_runnable(&core.policy, vcpu->shared->level)) {
             times_unblock(&vcpu->shared->times, now);
             policy_unblock(&core.policy, vcpu->shared->level, now);
         }
-        ledger_interrupt(&core, vcpu, now);
+        ledger_interrupt(&core, vcpu);
         return vcpu;
     case 2:
         ledger_idle(&core);
@@ -267,7 +277,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_nobody_pays_before_the_first_choice, begin),
         cmocka_unit_test_setup(test_the_vcpu_that_executes_pays, begin),
-        cmocka_unit_test_setup(test_the_vcpu_of_an_interrupt_pays_until_the_next_choice, begin),
+        cmocka_unit_test_setup(test_the_vcpu_of_an_interrupt_pays_for_the_whole_exit, begin),
         cmocka_unit_test_setup(test_an_interrupt_of_the_payer_needs_no_record, begin),
         cmocka_unit_test_setup(test_a_vcpu_that_preempts_pays_for_the_change, begin),
         cmocka_unit_test_setup(test_a_vcpu_that_blocks_pays_for_the_change, begin),

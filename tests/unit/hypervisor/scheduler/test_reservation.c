@@ -82,7 +82,7 @@ static uint64_t execute(uint64_t now, uint64_t limit)
     assert_true(next > now);
     if (level != RESERVATION_NONE) {
         executed[level] += next - now;
-        reservation_charge(&reservation, level, next - now, next);
+        reservation_charge(&reservation, level, next - now, next, UINT64_MAX);
     }
     return next;
 }
@@ -127,12 +127,12 @@ static void test_budget_ends(void **state)
     (void)state;
     reservation_unblock(&reservation, 0, 0);
     assert_int_equal(reservation_next_choice(&reservation, 0, 0), 30);
-    reservation_charge(&reservation, 0, 30, 30);
+    reservation_charge(&reservation, 0, 30, 30, UINT64_MAX);
     assert_int_equal(reservation_choose(&reservation, 30), RESERVATION_NONE);
     assert_int_equal(reservation_next_choice(&reservation, RESERVATION_NONE, 30), 100);
     assert_int_equal(reservation_choose(&reservation, 99), RESERVATION_NONE);
     assert_int_equal(reservation_choose(&reservation, 100), 0);
-    reservation_charge(&reservation, 0, 40, 140); /* charged late: 10 ticks too many */
+    reservation_charge(&reservation, 0, 40, 140, UINT64_MAX); /* charged late: 10 ticks too many */
     assert_int_equal(reservation_choose(&reservation, 140), RESERVATION_NONE);
     assert_int_equal(reservation_next_choice(&reservation, RESERVATION_NONE, 140), 210);
 }
@@ -142,14 +142,14 @@ static void test_block_without_budget(void **state)
 {
     (void)state;
     reservation_unblock(&reservation, 0, 0);
-    reservation_charge(&reservation, 0, 30, 30);
+    reservation_charge(&reservation, 0, 30, 30, UINT64_MAX);
     reservation_block(&reservation, 0);
     assert_int_equal(reservation_next_choice(&reservation, RESERVATION_NONE, 30), UINT64_MAX);
     reservation_unblock(&reservation, 0, 50);
     assert_int_equal(reservation_choose(&reservation, 50), RESERVATION_NONE);
     assert_int_equal(reservation_next_choice(&reservation, RESERVATION_NONE, 50), 100);
     reservation_block(&reservation, 0);
-    reservation_charge(&reservation, 0, 0, 70); /* a blocked VCPU stays so */
+    reservation_charge(&reservation, 0, 0, 70, UINT64_MAX); /* a blocked VCPU stays so */
     assert_int_equal(reservation_choose(&reservation, 200), RESERVATION_NONE);
 }
 
@@ -160,11 +160,11 @@ static void test_charge_after_block(void **state)
     (void)state;
     reservation_unblock(&reservation, 0, 0);
     reservation_block(&reservation, 0);
-    reservation_charge(&reservation, 0, 12, 12);
+    reservation_charge(&reservation, 0, 12, 12, UINT64_MAX);
     reservation_unblock(&reservation, 0, 50);
     assert_int_equal(reservation_choose(&reservation, 50), 0);
     assert_int_equal(reservation_next_choice(&reservation, 0, 50), 50 + 18);
-    reservation_charge(&reservation, 0, 18, 68);
+    reservation_charge(&reservation, 0, 18, 68, UINT64_MAX);
     assert_int_equal(reservation_choose(&reservation, 68), RESERVATION_NONE);
     assert_int_equal(reservation_next_choice(&reservation, RESERVATION_NONE, 68), 100);
     assert_int_equal(reservation_choose(&reservation, 100), 0);
@@ -176,8 +176,8 @@ static void test_charge_without_budget(void **state)
 {
     (void)state;
     reservation_unblock(&reservation, 0, 0);
-    reservation_charge(&reservation, 0, 30, 30);
-    reservation_charge(&reservation, 0, 4, 50);
+    reservation_charge(&reservation, 0, 30, 30, UINT64_MAX);
+    reservation_charge(&reservation, 0, 4, 50, UINT64_MAX);
     assert_int_equal(reservation_choose(&reservation, 103), RESERVATION_NONE);
     assert_int_equal(reservation_next_choice(&reservation, RESERVATION_NONE, 103), 104);
     assert_int_equal(reservation_choose(&reservation, 104), 0);
@@ -220,20 +220,20 @@ static void test_io_vcpu(void **state)
     reservation_unblock(&reservation, 2, 5);
     assert_int_equal(reservation_choose(&reservation, 5), IO_LEVEL);
     assert_int_equal(reservation_next_choice(&reservation, IO_LEVEL, 5), 25);
-    reservation_charge(&reservation, IO_LEVEL, 7, 12);
+    reservation_charge(&reservation, IO_LEVEL, 7, 12, UINT64_MAX);
     assert_int_equal(reservation_next_choice(&reservation, IO_LEVEL, 12), 25);
     reservation_block(&reservation, IO_LEVEL);
     assert_int_equal(reservation_choose(&reservation, 12), 2);
-    reservation_charge(&reservation, IO_LEVEL, 1, 13);
+    reservation_charge(&reservation, IO_LEVEL, 1, 13, UINT64_MAX);
     reservation_unblock(&reservation, IO_LEVEL, 20);
     assert_int_equal(reservation_choose(&reservation, 20), 2);
     assert_int_equal(reservation_next_choice(&reservation, 2, 20), 85); /* 5 + 10 * 8 */
     assert_int_equal(reservation_choose(&reservation, 85), IO_LEVEL);
-    reservation_charge(&reservation, IO_LEVEL, 20, 105);
+    reservation_charge(&reservation, IO_LEVEL, 20, 105, UINT64_MAX);
     assert_int_equal(reservation_choose(&reservation, 105), 2);
     assert_int_equal(reservation_choose(&reservation, 284), 2);
     assert_int_equal(reservation_choose(&reservation, 285), IO_LEVEL);
-    reservation_charge(&reservation, IO_LEVEL, 5, 290);
+    reservation_charge(&reservation, IO_LEVEL, 5, 290, UINT64_MAX);
     reservation_block(&reservation, IO_LEVEL);
     reservation_unblock(&reservation, IO_LEVEL, 290);
     assert_int_equal(reservation_choose(&reservation, 334), 2);

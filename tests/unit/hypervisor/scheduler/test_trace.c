@@ -97,7 +97,6 @@ static void test_state_by_budgets(void **state)
 {
     static struct policy policy;
     static union reservation_server servers[2];
-    uint64_t next;
 
     (void)state;
     policy_init(&policy, 0);
@@ -106,16 +105,16 @@ static void test_state_by_budgets(void **state)
         reservation_add(&policy.reservation, level, &servers[level]);
         policy_unblock(&policy, level, 0);
     }
-    assert_int_equal(policy_choose_level(&policy, 0, &next), 0);
+    assert_int_equal(policy_choose_level(&policy, 0), 0);
     assert_sets(&policy, 3, 3);
-    policy_charge(&policy, 0, 100, 100);
-    assert_int_equal(policy_choose_level(&policy, 100, &next), 1);
+    policy_charge(&policy, 0, 100, 100, UINT64_MAX);
+    assert_int_equal(policy_choose_level(&policy, 100), 1);
     assert_sets(&policy, 3, 2);
-    policy_charge(&policy, 1, 50, 150);
+    policy_charge(&policy, 1, 50, 150, UINT64_MAX);
     policy_block(&policy, 1);
-    assert_int_equal(policy_choose_level(&policy, 150, &next), POLICY_NONE);
+    assert_int_equal(policy_choose_level(&policy, 150), POLICY_NONE);
     assert_sets(&policy, 1, 0);
-    assert_int_equal(policy_choose_level(&policy, 1000, &next), 0);
+    assert_int_equal(policy_choose_level(&policy, 1000), 0);
     assert_sets(&policy, 1, 1);
 }
 
@@ -123,19 +122,18 @@ static void test_state_by_budgets(void **state)
 static void test_state_by_weights(void **state)
 {
     static struct policy policy;
-    uint64_t next;
 
     (void)state;
     policy_init(&policy, 1000);
     credit_add(&policy.credit, 0, 1);
     credit_add(&policy.credit, 1, 1);
     policy_unblock(&policy, 0, 0);
-    assert_int_equal(policy_choose_level(&policy, 0, &next), 0);
-    policy_charge(&policy, 0, 5000, 5000);
-    assert_int_equal(policy_choose_level(&policy, 5000, &next), 0);
+    assert_int_equal(policy_choose_level(&policy, 0), 0);
+    policy_charge(&policy, 0, 5000, 5000, UINT64_MAX);
+    assert_int_equal(policy_choose_level(&policy, 5000), 0);
     assert_sets(&policy, 1, 0);
     policy_unblock(&policy, 1, 5000);
-    assert_int_equal(policy_choose_level(&policy, 5000, &next), 1);
+    assert_int_equal(policy_choose_level(&policy, 5000), 1);
     assert_sets(&policy, 3, 2);
 }
 
