@@ -28,42 +28,33 @@ static void handle_typed_keys(struct vcpu *vcpu)
         life_request_by_terminal(vcpu, request);
     }
     if (terminal_has_key(vcpu->partition->constant.index)) {
-        gic_call_core(vcpu->partition, partition_core(vcpu->partition, 0));
+        recall_call(vcpu, vcpu->partition->constant.index);
     }
 }
 
-/* Handles what this or another processor has left for the partitions whose boot VCPUs execute on
- * this processor: recalls, typed keys, refused DMA. */
-static void handle_messages(const struct processor *processor)
+void interrupt_handle_messages(struct vcpu *vcpu)
 {
-    for (struct vcpu *vcpu = processor->vcpus; vcpu != NULL; vcpu = vcpu->next) {
-        if (vcpu->number == 0) {
-            recall_begin_answer(vcpu);
-            handle_typed_keys(vcpu);
-            fault_take_dma(vcpu);
-        }
+    if (vcpu->number == 0) {
+        recall_begin_answer(vcpu);
+        handle_typed_keys(vcpu);
+        fault_take_dma(vcpu);
+        manager_take_order(vcpu);
     }
 }
 
 /* Handles the terminal's interrupt: queues the typed keys, and calls or recalls the boot core of
  * each partition for which keys were queued. That core handles them. */
-static void handle_terminal(const struct processor *processor)
+static void handle_terminal(const struct vcpu *vcpu)
 {
-    const struct vcpu *vcpu = processor->vcpu;
-    const struct description *system = vcpu->partition->constant.system;
-    struct input_calls calls = input_receive(system);
+    struct input_calls calls = input_receive(vcpu->partition->constant.system);
 
     for (uint32_t left = calls.called; left != 0; left &= left - 1) {
         uint32_t partition = (uint32_t)__builtin_ctz(left);
-        uint32_t core = description_boot_core(&system->partitions[partition]);
 
-        if (core == processor->index) {
-            continue; /* handle_messages(), which the caller calls next, handles them */
-        }
         if ((calls.recalled >> partition & 1u) != 0) {
             recall(vcpu, partition);
         } else {
-            gic_call_core(vcpu->partition, &system->cores[core]);
+            recall_call(vcpu, partition);
         }
     }
 }
@@ -82,14 +73,15 @@ static void handle_smmu(const struct processor *processor)
 /* Handles an interrupt of one of the hypervisor's devices. */
 static void handle_device(const struct processor *processor, uint32_t number)
 {
-    const struct description_board *board = &processor->vcpu->partition->constant.system->board;
+    struct vcpu *vcpu = processor->vcpu;
+    const struct description_board *board = &vcpu->partition->constant.system->board;
 
     if (number == board->uart_interrupt) {
-        handle_terminal(processor);
+        handle_terminal(vcpu);
     } else if (number == board->smmu_interrupt) {
         handle_smmu(processor);
     }
-    handle_messages(processor);
+    scheduler_message(vcpu);
 }
 
 static void handle_own_interrupt(struct vcpu *vcpu, uint32_t number)
@@ -103,8 +95,6 @@ static void handle_own_interrupt(struct vcpu *vcpu, uint32_t number)
         scheduler_timer(vcpu);
         break;
     case GIC_OWN_SGI:
-        handle_messages(processor_this());
-        manager_take_orders(processor_this()->vcpus);
         scheduler_message(vcpu);
         break;
     default:

@@ -77,8 +77,12 @@ void gic_call_core(const struct partition *partition, const struct description_c
 
 void gic_send(struct partition *partition, uint32_t vcpu)
 {
-    if (partition_shares_cores(partition)) {
-        (void)__atomic_fetch_or(&partition->atomic.mail[vcpu], MAIL_MESSAGE, __ATOMIC_RELEASE);
+    /* A VCPU on a shared core that has a message has been called, and sees all that was written
+     * before when it takes the message. */
+    if (partition_shares_cores(partition) &&
+        (__atomic_fetch_or(&partition->atomic.mail[vcpu], MAIL_MESSAGE, __ATOMIC_ACQ_REL) &
+         MAIL_MESSAGE) != 0) {
+        return;
     }
     gic_call_core(partition, partition_core(partition, vcpu));
 }

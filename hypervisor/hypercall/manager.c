@@ -26,17 +26,24 @@ static bool is_order_taken(const struct manager_orders *orders, uint32_t index)
     return __atomic_load_n(&management->answered, __ATOMIC_ACQUIRE) == orders->orders[index].number;
 }
 
+static struct situation situation_of(const struct partition *partition)
+{
+    return (struct situation){
+        .presence = __atomic_load_n(&partition->boot_vcpu.management.presence, __ATOMIC_ACQUIRE),
+        .request = __atomic_load_n(&partition->atomic.request, __ATOMIC_ACQUIRE),
+        .is_in_transition = __atomic_load_n(&partition->boot_vcpu.transition.phase,
+                                            __ATOMIC_ACQUIRE) != TRANSITION_NONE,
+        .may_start = partition->constant.described->restart != DESCRIPTION_RESTART_NEVER ||
+                     __atomic_load_n(&partition->boot_vcpu.starts, __ATOMIC_RELAXED) == 0,
+    };
+}
+
 static int64_t partition_status(const struct manager_orders *orders, uint32_t index,
                                 uint64_t *result)
 {
     const struct partition *partition = orders->partitions[index];
     bool taken = is_order_taken(orders, index);
-    struct situation situation = {
-        .presence = __atomic_load_n(&partition->boot_vcpu.management.presence, __ATOMIC_ACQUIRE),
-        .request = __atomic_load_n(&partition->atomic.request, __ATOMIC_ACQUIRE),
-        .is_in_transition = __atomic_load_n(&partition->boot_vcpu.transition.phase,
-                                            __ATOMIC_ACQUIRE) != TRANSITION_NONE,
-    };
+    struct situation situation = situation_of(partition);
 
     *result = (uint64_t)(int64_t)__atomic_load_n(&partition->boot_vcpu.management.result,
                                                  __ATOMIC_ACQUIRE);
@@ -44,16 +51,23 @@ static int64_t partition_status(const struct manager_orders *orders, uint32_t in
 }
 
 /* Posts an order to a partition, and recalls its boot core, so that the core takes the order
- * whatever its guest does. Returns MANAGER_BUSY if the partition has not taken the last order,
- * otherwise MANAGER_DONE. */
+ * whatever its guest does. Returns MANAGER_BUSY if the partition has not taken the last order, or
+ * the reason why it would refuse this one: an order that is refused does not interrupt the
+ * partition's core. The partition judges the order once more when it takes it. */
 static enum manager_result post_order(const struct vcpu *vcpu, uint32_t index, uint32_t command,
                                       const struct staged_image *image)
 {
     const struct partition *own = vcpu->partition;
+    const struct situation situation = situation_of(own->constant.orders->partitions[index]);
+    enum manager_result result;
     struct order *order = &own->constant.orders->orders[index];
 
     if (!is_order_taken(own->constant.orders, index)) {
         return MANAGER_BUSY;
+    }
+    result = order_judge(command, &situation);
+    if (result != MANAGER_DONE) {
+        return result;
     }
     order->command = command;
     order->image = *image;

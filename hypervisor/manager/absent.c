@@ -13,9 +13,9 @@ int64_t manager_call(const struct vcpu *vcpu, uint64_t registers[4])
     return CALL_NOT_SUPPORTED;
 }
 
-void manager_take_orders(struct vcpu *vcpus)
+void manager_take_order(struct vcpu *vcpu)
 {
-    (void)vcpus;
+    (void)vcpu;
 }
 
 bool manager_copies(struct partition *partition, uint64_t guest, uint64_t to,

@@ -72,12 +72,10 @@ static void handle_order(struct vcpu *vcpu)
     __atomic_store_n(&management->answered, number, __ATOMIC_RELEASE);
 }
 
-void manager_take_orders(struct vcpu *vcpus)
+void manager_take_order(struct vcpu *vcpu)
 {
-    for (struct vcpu *vcpu = vcpus; vcpu != NULL; vcpu = vcpu->next) {
-        if (vcpu->number == 0 && vcpu->partition->constant.orders != NULL) {
-            handle_order(vcpu);
-        }
+    if (vcpu->partition->constant.orders != NULL) {
+        handle_order(vcpu);
     }
 }
 

@@ -23,9 +23,8 @@ void manager_boot(const struct description *system, struct partition *const *par
  * answers, staged images. Boot. */
 void manager_map(uint64_t *root, const struct partition *partition);
 
-/* Carries out new orders for those partitions whose boot VCPU executes on this processor. `vcpus`:
- * list of this processor's VCPUs. */
-void manager_take_orders(struct vcpu *vcpus);
+/* Carries out a new order for the partition of a boot VCPU. On the VCPU's processor. */
+void manager_take_order(struct vcpu *vcpu);
 
 /* Carries out the next step of loading an image, if the manager has changed which image is loaded.
  * A staged image is copied in place of the description's image. For a partition that is destroyed

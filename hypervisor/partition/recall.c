@@ -45,14 +45,47 @@ static void withdraw_stage2(const struct vcpu *vcpu, uint32_t partition)
     instruction_barrier();
 }
 
-void recall(const struct vcpu *vcpu, uint32_t partition)
+/* Notes the call. Returns false if the boot VCPU has been called before and has not answered: then
+ * it will handle all that is left for it. */
+static bool note_call(uint32_t partition)
+{
+    uint32_t bit = UINT32_C(1) << partition;
+
+    return (__atomic_fetch_or(&called, bit, __ATOMIC_SEQ_CST) & bit) == 0;
+}
+
+static void send_call(const struct vcpu *vcpu, uint32_t partition)
 {
     const struct description *system = vcpu->partition->constant.system;
-    uint32_t core = description_boot_core(&system->partitions[partition]);
 
-    (void)__atomic_fetch_or(&called, UINT32_C(1) << partition, __ATOMIC_SEQ_CST);
+    gic_call_core(vcpu->partition,
+                  &system->cores[description_boot_core(&system->partitions[partition])]);
+}
+
+void recall_call(const struct vcpu *vcpu, uint32_t partition)
+{
+    if (note_call(partition)) {
+        send_call(vcpu, partition);
+    }
+}
+
+/* A core that was called before may need the recall all the same: its guest may have blocked the
+ * SGI. */
+void recall(const struct vcpu *vcpu, uint32_t partition)
+{
+    bool is_first = note_call(partition);
+
     withdraw_stage2(vcpu, partition);
-    gic_call_core(vcpu->partition, &system->cores[core]);
+    if (is_first) {
+        send_call(vcpu, partition);
+    }
+}
+
+bool recall_is_called(const struct vcpu *vcpu)
+{
+    return vcpu->number == 0 && (__atomic_load_n(&called, __ATOMIC_ACQUIRE) >>
+                                     vcpu->partition->constant.index &
+                                 1u) != 0;
 }
 
 void recall_own(const struct vcpu *vcpu)

@@ -15,9 +15,16 @@
 #include <stdint.h>
 
 /* Makes the boot VCPU of a partition handle the keys, refused DMA or orders that were left for it:
- * sends the SGI to its core, and recalls the core. `partition`: index in the description, of any
+ * sends the SGI to its core, unless the VCPU has been called before and has not answered. On a
+ * shared core the VCPU answers when it executes. `partition`: index in the description, of any
  * partition. Any core. */
+void recall_call(const struct vcpu *vcpu, uint32_t partition);
+
+/* Does the same, and recalls the core. */
 void recall(const struct vcpu *vcpu, uint32_t partition);
+
+/* Returns true if the VCPU has been called and has not answered. */
+bool recall_is_called(const struct vcpu *vcpu);
 
 /* Recalls all cores of the VCPU's own partition, after a stop was requested. */
 void recall_own(const struct vcpu *vcpu);

@@ -44,7 +44,7 @@ void scheduler_timer(struct vcpu *vcpu)
 
 void scheduler_message(struct vcpu *vcpu)
 {
-    (void)vcpu;
+    interrupt_handle_messages(vcpu);
 }
 
 enum access_result scheduler_send_sgi(struct vcpu *vcpu, uint64_t value)

@@ -32,6 +32,9 @@ struct shared_core {
     struct debug_resources resources;
     struct interrupt_resources interrupts;
     struct ledger ledger;
+    /* The VCPU for which the last message was. It pays for an SGI that arrives after its message has
+     * been handled. */
+    struct vcpu *last_called;
     bool has_pointer_keys; /* the processor has FEAT_PAuth */
     bool has_started;      /* scheduler_start() has initialised the scheduler */
     /* Another choice is due: a VCPU got work, or the timer expired, at ledger.charged. */
@@ -56,6 +59,8 @@ struct shared_vcpu {
     /* The VCPU has executed before: its state is saved here, or is in the core. */
     bool has_executed;
     bool has_message; /* a message for it has arrived since scheduler_wait() */
+    /* It has been woken for a message, and has not executed since. */
+    bool is_called;
     bool is_blocked;  /* it has no work, and was charged for its last execution */
     /* Time from which on it has work because the timer of its guest has expired. UINT64_MAX: none
      * is set, or the VCPU has work. */

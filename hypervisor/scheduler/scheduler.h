@@ -50,8 +50,12 @@ void scheduler_handle_interrupts(struct vcpu *vcpu);
  * an interrupt that listed_take() acknowledged. Returns false if the interrupt is not a guest's. */
 bool scheduler_forward_interrupt(struct vcpu *vcpu, uint32_t number);
 
-/* Handle the expiry of the processor's timer, and a message from another monitor. */
+/* Handles the expiry of the processor's timer. */
 void scheduler_timer(struct vcpu *vcpu);
+
+/* Handles messages for the VCPUs of the processor (interrupt_handle_messages(), gic_send()): those
+ * for `vcpu`, whose state the processor has. The others wake, pay for this, and handle theirs when
+ * they execute. */
 void scheduler_message(struct vcpu *vcpu);
 
 /* Carries out a guest's write to ICC_SGI1R_EL1, if its partition has VCPUs on shared cores.

@@ -7,9 +7,11 @@
 #include "entry/interrupt.h"
 #include "gic/listed.h"
 #include "gic/remote_access.h"
+#include "gic/setup.h"
 #include "gic/sgi.h"
 #include "hypervisor/registers.h"
 #include "partition/fault.h"
+#include "partition/recall.h"
 #include "scheduler/core.h"
 #include "scheduler/ledger.h"
 #include "vcpu/controls.h"
@@ -97,8 +99,7 @@ void scheduler_resume(struct shared_core *core, struct vcpu *vcpu)
 }
 
 /* Makes the SGIs pending that were sent to the VCPU, and carries out the request of another core.
- * The VCPU's state is in the core. A message stays in the mail for wake_vcpus_with_message(),
- * because the VCPU may be about to block. */
+ * The VCPU's state is in the core. A message stays in the mail for take_message(). */
 static void deliver_mail(struct vcpu *vcpu)
 {
     uint32_t mail = __atomic_fetch_and(&vcpu->partition->atomic.mail[vcpu->number], MAIL_MESSAGE,
@@ -111,6 +112,21 @@ static void deliver_mail(struct vcpu *vcpu)
         remote_carry_out(vcpu);
     }
     listed_bring_back(vcpu);
+}
+
+static uint32_t *mail_of(const struct vcpu *vcpu)
+{
+    return &vcpu->partition->atomic.mail[vcpu->number];
+}
+
+/* Handles the message for the VCPU, which executes. From now on, another one may be sent. */
+static void take_message(struct vcpu *vcpu)
+{
+    (void)__atomic_fetch_and(mail_of(vcpu), ~MAIL_MESSAGE, __ATOMIC_ACQUIRE);
+    if (vcpu->shared != NULL) {
+        vcpu->shared->is_called = false;
+    }
+    interrupt_handle_messages(vcpu);
 }
 
 static void save(struct shared_core *core, struct vcpu *vcpu)
@@ -155,9 +171,9 @@ static void load(struct shared_core *core, struct vcpu *vcpu, const struct vcpu 
     }
     interrupts_load(&core->interrupts, &shared->interrupts, &last->shared->interrupts.settings);
     translations_use(core, vcpu);
-    if (__atomic_load_n(&vcpu->partition->atomic.mail[vcpu->number], __ATOMIC_RELAXED) != 0 ||
-        vcpu->list.has_aside) {
+    if (__atomic_load_n(mail_of(vcpu), __ATOMIC_RELAXED) != 0 || vcpu->list.has_aside) {
         deliver_mail(vcpu);
+        core->reschedule |= vcpu->shared->is_called; /* so that schedule() takes the message */
     }
 }
 
@@ -175,6 +191,7 @@ static void change_to(struct processor *processor, struct vcpu *next)
         switch_to_waiting(&current->shared->stack, next->shared->stack, processor);
     } else {
         next->shared->has_executed = true;
+        processor->shared->reschedule |= next->shared->is_called;
         switch_to_new(&current->shared->stack, processor);
     }
     scheduler_resume(processor->shared, current);
@@ -242,6 +259,9 @@ static void schedule(struct processor *processor, uint64_t now)
 {
     schedule_once(processor, now);
     while (processor->shared->reschedule) {
+        if (processor->vcpu->shared->is_called) {
+            take_message(processor->vcpu);
+        }
         schedule_once(processor, scheduler_charge(processor->shared));
     }
 }
@@ -273,8 +293,10 @@ void scheduler_continue(struct vcpu *vcpu)
     struct processor *processor = processor_this();
     const struct shared_core *core = processor->shared;
 
-    (void)vcpu;
     if (core != NULL && core->reschedule) {
+        if (vcpu->shared->is_called) {
+            take_message(vcpu);
+        }
         schedule(processor, distributor_close_windows(processor, core->ledger.charged));
     }
 }
@@ -360,26 +382,58 @@ void scheduler_timer(struct vcpu *vcpu)
     instruction_barrier(); /* the timer's line is low before its interrupt ends */
 }
 
-/* Lets the VCPUs execute that have got mail. */
-static void wake_vcpus_with_message(struct processor *processor)
+/* Returns true if there is a message for the VCPU for which it has not been woken. */
+static bool has_new_message(const struct vcpu *vcpu)
 {
-    for (struct vcpu *other = processor->vcpus; other != NULL; other = other->next) {
-        uint32_t mail = __atomic_fetch_and(&other->partition->atomic.mail[other->number],
-                                           ~MAIL_MESSAGE, __ATOMIC_ACQUIRE);
+    return !vcpu->shared->is_called &&
+           ((__atomic_load_n(mail_of(vcpu), __ATOMIC_ACQUIRE) & MAIL_MESSAGE) != 0 ||
+            recall_is_called(vcpu));
+}
 
-        if ((mail & MAIL_MESSAGE) != 0) {
-            other->shared->has_message = true;
-            wake_vcpu(processor, other);
+/* Wakes a VCPU for which there is a message. The message stays in the mail until the VCPU executes:
+ * whoever sends another one finds it there, and does not interrupt this core again. */
+static void call_vcpu(struct processor *processor, struct vcpu *vcpu)
+{
+    (void)__atomic_fetch_or(mail_of(vcpu), MAIL_MESSAGE, __ATOMIC_RELAXED);
+    vcpu->shared->is_called = true;
+    vcpu->shared->has_message = true;
+    processor->shared->last_called = vcpu;
+    wake_vcpu(processor, vcpu);
+}
+
+/* Most VCPUs that are woken in one exit, so that no exit takes long. */
+#define CALLED_AT_ONCE 4u
+
+/* Wakes the VCPUs for which there are messages. Returns the number of VCPUs. If there are more than
+ * a few, the core calls itself, and wakes the others in another exit. */
+static unsigned call_vcpus(struct processor *processor)
+{
+    unsigned count = 0;
+
+    for (struct vcpu *vcpu = processor->vcpus; vcpu != NULL; vcpu = vcpu->next) {
+        if (!has_new_message(vcpu)) {
+            continue;
         }
+        if (count == CALLED_AT_ONCE) {
+            gic_call_core(vcpu->partition, partition_core(vcpu->partition, vcpu->number));
+            break;
+        }
+        call_vcpu(processor, vcpu);
+        count++;
     }
+    return count;
 }
 
 void scheduler_message(struct vcpu *vcpu)
 {
     struct processor *processor = processor_this();
+    struct shared_core *core = processor->shared;
 
-    if (processor->shared != NULL) {
-        wake_vcpus_with_message(processor);
+    if (core != NULL && call_vcpus(processor) == 0 && core->last_called != NULL) {
+        wake_vcpu(processor, core->last_called);
+    }
+    if (core == NULL || vcpu->shared->is_called) {
+        take_message(vcpu);
     }
     deliver_mail(vcpu);
 }
@@ -413,9 +467,8 @@ enum access_result scheduler_send_sgi(struct vcpu *vcpu, uint64_t value)
     }
     if (is_for_this_core) {
         (void)scheduler_charge(processor_this()->shared); /* the VCPU pays for this call until now */
-        wake_vcpus_with_message(
-            processor_this()); /* first: another core may send this VCPU an SGI now */
-        deliver_mail(vcpu);    /* the SGI that it sent to itself */
+        (void)call_vcpus(processor_this()); /* first: another core may send this VCPU an SGI now */
+        deliver_mail(vcpu);                 /* the SGI that it sent to itself */
     }
     return targets.others ? ACCESS_REFUSED : ACCESS_DONE;
 }
