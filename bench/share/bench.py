@@ -5,17 +5,22 @@
 then works for 2.9 ms, beside others that work all the time or are hostile. Its lateness is the time
 from the expiry of its timer to its first instruction. Then partitions share the same core by
 weights. The machine counts instructions, so a run gives the same numbers again.
+
+The work of a victim beside partitions that wake as often as they can is compared with its work
+beside the same partitions when they sleep.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 from bulkhead.building.build import Variant
 from bulkhead.measuring.bench import BenchContext, BenchResult, Number
 from bulkhead.measuring.shared_core import Played, partitions, play, play_under_xen
 from bulkhead.peers.xen_domus import SCHEDULERS
+from bulkhead.settings import Settings
 from bulkhead.system.model import QUANTUM_DEFAULT, Cores, Partition, Scheduler
 
 _SPINNING_NS = 6_800_000  # of 10 ms, for all spinners
@@ -27,6 +32,41 @@ _WEIGHTS = (128, 256, 512)
 _HOSTILE_WEIGHT = 256
 
 
+@dataclass(frozen=True)
+class Waking:
+    """A victim beside partitions that work for a moment and sleep for a moment. Microseconds."""
+
+    victim: tuple[int, int]  # its budget and its period
+    others: int
+    other: tuple[int, int]  # the budget and the period of each
+    sleep: float
+    work: float = 0.2
+
+    @property
+    def name(self) -> str:
+        """Its name in keys and files."""
+        budget, period = self.victim
+        other_budget, other_period = self.other
+        return (
+            f"{budget}_of_{period}_beside_{self.others}_of_{other_budget}_of_{other_period}"
+            f"_sleep_{self.sleep:g}"
+        )
+
+
+# Sleeps of the patterns: as short as a guest can, as long as a change between VCPUs, and longer.
+_SLEEPS_US = (0.2, 1, 5, 20, 100)
+_SETS = (
+    ((3000, 10_000), 7, (80, 1000)),
+    ((5000, 10_000), 5, (6, 100)),
+    ((5000, 10_000), 1, (10, 100)),
+    ((500, 1000), 7, (60, 2000)),
+    ((50, 100), 7, (6, 101)),
+    ((3000, 10_000), 15, (40, 1000)),
+)
+WAKING = tuple(Waking(*each, sleep) for each in _SETS for sleep in _SLEEPS_US)
+_WAKING_MS = (150, 200)
+
+
 def run(context: BenchContext) -> BenchResult:
     """Boot each set of partitions once."""
     context.require("run", "bench")
@@ -35,6 +75,7 @@ def run(context: BenchContext) -> BenchResult:
     runs: list[dict[str, Number | str]] = []
     _by_budget(context, summary, runs)
     _by_weight(context, summary, runs)
+    _beside_waking(context, summary, runs)
     for scheduler in SCHEDULERS:
         for count in _SPINNERS:
             _under_xen(context, scheduler, count, summary, runs)
@@ -85,6 +126,49 @@ def _by_weight(
             }
             for each in members
         ]
+
+
+def _beside_waking(
+    context: BenchContext, summary: dict[str, Number], runs: list[dict[str, Number | str]]
+) -> None:
+    worst: Number = 0
+    for waking in WAKING:
+        context.say(waking.name)
+        lost = work_lost(waking, context.settings, context.folder / f"{waking.name}.log")
+        runs.append({"case": waking.name, "partition": "victim", "work_lost": lost})
+        worst = max(worst, lost)
+    summary["work_lost_max"] = worst
+
+
+def work_lost(waking: Waking, settings: Settings, console_path: Path) -> float:
+    """Return the part of the victim's work that it loses when the others wake; less than 0 if it
+    does more, because the others paid for more than they took."""
+    quiet, beside = (
+        play(_beside_sleepers(waking, do_wake), settings, console_path)["victim"].looks
+        for do_wake in (False, True)
+    )
+    return 1 - beside / quiet
+
+
+def _beside_sleepers(waking: Waking, do_wake: bool) -> list[Partition]:
+    _, spin = partitions()
+    begin, end = _WAKING_MS
+    asleep = f"role=wake begin={end + 1000} end={end + 1001} period=1000 work=0"
+    awake = (
+        f"role=pecks begin={begin} end={end} peck_work={waking.work * _NS_PER_US:.0f}"
+        f" peck_sleep={waking.sleep * _NS_PER_US:.0f}"
+    )
+    other = _with_budget(replace(spin, arguments=awake if do_wake else asleep), waking.other)
+    victim = replace(spin, name="victim", arguments=f"role=spin begin={begin} end={end}")
+    return [
+        _with_budget(victim, waking.victim),
+        *(replace(other, name=f"other{number}") for number in range(waking.others)),
+    ]
+
+
+def _with_budget(partition: Partition, microseconds: tuple[int, int]) -> Partition:
+    budget, period = (each * _NS_PER_US for each in microseconds)
+    return replace(partition, budget=budget, period=period)
 
 
 def _under_xen(

@@ -4,9 +4,10 @@
 #include "hypervisor/vcpu.h"
 #include "scheduler/core.h"
 
-void ledger_init(struct shared_core *core, uint64_t now, uint64_t way_back)
+void ledger_init(struct shared_core *core, uint64_t now, uint64_t way_back, uint64_t change)
 {
     core->ledger.way_back = way_back;
+    core->ledger.change = change;
     core->ledger.charged = now;
     core->ledger.payer = NULL;
     core->ledger.idle = 0;
@@ -64,9 +65,12 @@ void ledger_interrupt(struct shared_core *core, struct vcpu *vcpu)
     }
 }
 
-void ledger_idle(struct shared_core *core)
+void ledger_idle(struct shared_core *core, uint64_t now)
 {
-    core->ledger.payer = NULL;
+    if (core->ledger.payer != NULL) {
+        (void)ledger_charge(core, now + core->ledger.change);
+        core->ledger.payer = NULL;
+    }
 }
 
 bool ledger_next_pays(const struct shared_core *core, const struct vcpu *current,

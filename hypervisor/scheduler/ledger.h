@@ -14,10 +14,12 @@
  *   a change to a VCPU that preempts another    the VCPU that preempts: ledger_next_pays() is true
  *   a change from a VCPU that has blocked, or   the payer before, until the next VCPU executes its
  *   has used its budget                         guest: ledger_next_pays() is false, ledger_return()
- *   no VCPU can execute                         nobody: ledger_idle()
+ *   no VCPU can execute                         the payer before, for as long as a change to another
+ *                                               VCPU and back would take; then nobody: ledger_idle()
  *
  * So a VCPU that wakes and blocks often pays for both changes, and a VCPU that is interrupted for
- * another one pays nothing.
+ * another one pays nothing. A VCPU gets no more time for its guest if the others have no work: what
+ * it pays for changes does not depend on them.
  *
  * ledger_charge() moves the time since the last charge to the payer's account. The payer may be
  * named after the time for which it pays has begun: it pays from the last charge on. So each
@@ -40,10 +42,11 @@ struct ledger {
     struct vcpu *payer; /* of the time from then on; NULL: nobody, because the core is idle */
     uint64_t idle;      /* ticks for which nobody paid */
     uint64_t way_back;  /* most ticks from ledger_return() to the guest's first instruction */
+    uint64_t change;    /* ticks that a change to another VCPU and back takes longer than an idle wait */
 };
 
 /* Begins with a core for which nobody pays. */
-void ledger_init(struct shared_core *core, uint64_t now, uint64_t way_back);
+void ledger_init(struct shared_core *core, uint64_t now, uint64_t way_back, uint64_t change);
 
 /* Charges the payer for the time until `now`: its report, its budget or its account of weights, and
  * its stolen time. No effect if all time until `now` is charged. Returns ledger.charged. */
@@ -60,8 +63,9 @@ void ledger_execute(struct shared_core *core, struct vcpu *vcpu);
  * the last charge on, until the next choice. Writes a record unless the VCPU has paid before. */
 void ledger_interrupt(struct shared_core *core, struct vcpu *vcpu);
 
-/* No VCPU can execute: nobody pays from the last charge on. */
-void ledger_idle(struct shared_core *core);
+/* No VCPU can execute. Charges the payer, if there is one, for the time until `now` and in advance
+ * for a change. Nobody pays from then on. */
+void ledger_idle(struct shared_core *core, uint64_t now);
 
 /* Returns true if `next` pays for the change from `current`, because it preempts `current`, or the
  * core was idle, or `next` pays already. Returns false if the payer so far pays until `next`

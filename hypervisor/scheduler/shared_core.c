@@ -206,12 +206,13 @@ static void change_to(struct processor *processor, struct vcpu *next)
 static unsigned idle(const struct processor *processor)
 {
     struct shared_core *core = processor->shared;
+    uint64_t now;
     unsigned level;
 
     do {
         if (core->ledger.payer != NULL) {
-            scheduler_record(core, scheduler_charge(core), TRACE_CHOICE, POLICY_NONE);
-            ledger_idle(core);
+            ledger_idle(core, scheduler_time());
+            scheduler_record(core, core->ledger.charged, TRACE_CHOICE, POLICY_NONE);
         }
         set_timer(core, POLICY_NONE);
         instruction_barrier();
@@ -219,8 +220,9 @@ static unsigned idle(const struct processor *processor)
             __asm__ volatile("dsb sy\n\twfi" : : : "memory");
         }
         scheduler_handle_interrupts(processor->vcpu);
-        level = policy_choose_level(&core->policy,
-                                    distributor_close_windows(processor, scheduler_charge(core)));
+        now = scheduler_time(); /* not the time of the last charge, which may be later */
+        (void)ledger_charge(core, now);
+        level = policy_choose_level(&core->policy, distributor_close_windows(processor, now));
     } while (level == POLICY_NONE);
     return level;
 }

@@ -17,6 +17,7 @@
 #define BUDGET 100u
 #define PERIOD 1000u
 #define WAY_BACK 3u
+#define CHANGE 7u
 
 static _Alignas(SCHEDULER_TRACE_BYTES) uint8_t ring[SCHEDULER_TRACE_BYTES];
 static struct shared_core core;
@@ -32,7 +33,7 @@ static int begin_with(uint64_t quantum)
     memset(shared, 0, sizeof(shared));
     core.trace.ring = (uint64_t)(uintptr_t)ring;
     policy_init(&core.policy, quantum);
-    ledger_init(&core, START, WAY_BACK);
+    ledger_init(&core, START, WAY_BACK, CHANGE);
     for (unsigned n = 0; n < VCPUS; n++) {
         vcpus[n].shared = &shared[n];
         shared[n].level = n;
@@ -172,11 +173,10 @@ static void test_nobody_pays_for_idle_time(void **state)
 {
     (void)state;
     ledger_execute(&core, &vcpus[0]);
-    (void)ledger_charge(&core, START + 8);
-    ledger_idle(&core);
+    ledger_idle(&core, START + 8);
     (void)ledger_charge(&core, START + 20);
-    assert_int_equal(core.ledger.idle, 12);
-    assert_int_equal(vcpus[0].report.used, 8);
+    assert_int_equal(core.ledger.idle, 12 - CHANGE);
+    assert_int_equal(vcpus[0].report.used, 8 + CHANGE);
     policy_block(&core.policy, 0);
     assert_true(ledger_next_pays(&core, &vcpus[0], &vcpus[1])); /* the end of it */
 }
@@ -226,7 +226,7 @@ static const struct vcpu *random_event(const struct vcpu *payer, uint64_t now)
         ledger_interrupt(&core, vcpu);
         return vcpu;
     case 2:
-        ledger_idle(&core);
+        ledger_idle(&core, now);
         return NULL;
     case 3:
         if (payer != vcpu && policy_is_runnable(&core.policy, vcpu->shared->level)) {
@@ -248,10 +248,16 @@ static void test_each_tick_has_one_payer(uint64_t quantum)
         (void)begin_with(quantum);
         for (unsigned step = 0; step < 500; step++) {
             uint64_t ticks = pick(50);
+            unsigned pays = payer == NULL ? VCPUS : (unsigned)(payer - vcpus);
+            bool was_idle = payer == NULL;
 
             now += ticks;
-            expected[payer == NULL ? VCPUS : (unsigned)(payer - vcpus)] += ticks;
+            expected[pays] += ticks;
             payer = random_event(payer, now);
+            if (payer == NULL && !was_idle) {
+                now += CHANGE;
+                expected[pays] += CHANGE;
+            }
             for (unsigned n = 0; n < VCPUS; n++) {
                 assert_int_equal(vcpus[n].report.used, expected[n]);
             }
