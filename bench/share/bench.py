@@ -61,7 +61,6 @@ _SETS = (
     ((5000, 10_000), 1, (10, 100)),
     ((500, 1000), 7, (60, 2000)),
     ((50, 100), 7, (6, 101)),
-    ((3000, 10_000), 15, (40, 1000)),
 )
 WAKING = tuple(Waking(*each, sleep) for each in _SETS for sleep in _SLEEPS_US)
 _WAKING_MS = (150, 200)
