@@ -147,6 +147,25 @@ static void an_order_goes_to_another_partition(void **state)
     assert_int_equal(call(CALL_PARTITION_DESTROY, 2, 0, 0), MANAGER_DONE);
 }
 
+/* An order that the partition would refuse does not interrupt its core, however often it comes. */
+static void a_refused_order_is_not_sent(void **state)
+{
+    (void)state;
+    description.partitions[0].restart = DESCRIPTION_RESTART_NEVER;
+    partitions[0].boot_vcpu.starts = 1;
+    partitions[0].atomic.request = REQUEST_STOPPED;
+    partitions[2].atomic.request = REQUEST_STOPPED;
+    for (unsigned i = 0; i < 1000; i++) {
+        assert_int_equal(call(CALL_PARTITION_STOP, 2, 0, 0), MANAGER_WRONG_STATE);
+        assert_int_equal(call(CALL_PARTITION_CREATE, 2, 0, 0), MANAGER_WRONG_STATE);
+        assert_int_equal(call(CALL_PARTITION_START, 0, 0, 0), MANAGER_NEVER_RESTARTS);
+    }
+    assert_int_equal(called[2 + 4] + called[0 + 4], 0);
+    assert_int_equal(orders.orders[2].number + orders.orders[0].number, 0);
+    assert_int_equal(call(CALL_PARTITION_START, 2, 0, 0), MANAGER_DONE);
+    assert_int_equal(called[2 + 4], 1);
+}
+
 static void status_has_the_last_result(void **state)
 {
     uint64_t registers[4] = {CALL_PARTITION_STATUS, 0, 0, 0};
@@ -338,6 +357,7 @@ int main(void)
         cmocka_unit_test_setup(checksum_is_that_of_the_standard, setup),
         cmocka_unit_test_setup(only_the_boot_vcpu_of_the_manager_may_call, setup),
         cmocka_unit_test_setup(an_order_goes_to_another_partition, setup),
+        cmocka_unit_test_setup(a_refused_order_is_not_sent, setup),
         cmocka_unit_test_setup(status_has_the_last_result, setup),
         cmocka_unit_test_setup(an_image_is_checked_before_the_order, setup),
         cmocka_unit_test_setup(a_call_for_another_image_begins_a_new_check, setup),
