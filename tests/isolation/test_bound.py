@@ -8,11 +8,13 @@ A plugin of QEMU (stretches.c) counts them, from outside.
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import SymbolTableSection
+from support.bare_guest import build_guest
 from support.managed_system import DEDICATED, WORK, ManagedRun
 from support.rogue_system import StartGuest, Way, id_of, start
 from support.written_system import boot
@@ -167,6 +169,38 @@ def test_orders_of_a_manager_keep_the_bound(start_guest: StartGuest, tmp_path: P
     longest = _longest(log)
     assert 0 < longest["return"] <= _EXIT_MAX
     assert 0 < longest["wait"] <= _STEP_MAX
+
+
+# As many VCPUs as a core can have sleep until the same instants.
+_ALARMS = Path(__file__).parent / "alarms.c"
+_ALARM = """[[partition]]
+name = "part{0}"
+cores = [0, 0, 0, 0]
+budget = "200 us"
+period = "{1} ms"
+memory = "4 MiB"
+image = "./alarms"
+"""
+
+
+@pytest.mark.parametrize("by_weight", [False, pytest.param(True, marks=pytest.mark.long)])
+def test_timers_that_expire_at_once_keep_the_bound(
+    start_guest: StartGuest, tmp_path: Path, by_weight: bool
+) -> None:
+    build_guest(tmp_path / "alarms", [_ALARMS])
+    log = tmp_path / "stretches.log"
+    text = "".join(_ALARM.format(each, 10 + each) for each in range(8))
+    cores = ""
+    if by_weight:
+        text = re.sub("(?m)^(budget|period) = .*\n", "", text)
+        cores = '[[core]]\nnumbers = [0]\nscheduler = "credit"\n'
+    plugin = ("-plugin", _plugin_option(log, _hypervisor(Way.SHARED)))
+    guest, _ = boot(start_guest, tmp_path, f'board = "qemu-virt"\n{cores}{text}', extra=plugin)
+    for each in range(8):
+        guest.wait_for_match(rf"(?m)^part{each}\| end", 120)
+    longest = _longest(log)
+    assert 0 < longest["return"] <= _EXIT_MAX
+    assert 0 < longest["wait"] <= _SHARED_STEP_MAX
 
 
 # As many partitions as a system can have share two cores, with one VCPU or four on each: then as
