@@ -23,8 +23,8 @@ static void report(const char *scheduler, unsigned vcpus, uint64_t sum, uint64_t
 
 /* A decision: the VCPU that has executed is charged, the next one is chosen, and the time of the
  * next choice is found. Each VCPU executes until its budget ends, so all of them take turns. The
- * choice at the end of a sleep, when many VCPUs get budget at once, counts as a part of the decision
- * before it. */
+ * choice at the end of a sleep, when many VCPUs get budget at once, counts as a part of the
+ * decision before it. */
 static void measure_reservation(unsigned vcpus)
 {
     static struct reservation reservation;

@@ -83,9 +83,9 @@ void recall(const struct vcpu *vcpu, uint32_t partition)
 
 bool recall_is_called(const struct vcpu *vcpu)
 {
-    return vcpu->number == 0 && (__atomic_load_n(&called, __ATOMIC_ACQUIRE) >>
-                                     vcpu->partition->constant.index &
-                                 1u) != 0;
+    return vcpu->number == 0 &&
+           (__atomic_load_n(&called, __ATOMIC_ACQUIRE) >> vcpu->partition->constant.index & 1u) !=
+               0;
 }
 
 void recall_own(const struct vcpu *vcpu)

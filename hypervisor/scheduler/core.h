@@ -32,8 +32,8 @@ struct shared_core {
     struct debug_resources resources;
     struct interrupt_resources interrupts;
     struct ledger ledger;
-    /* The VCPU for which the last message was. It pays for an SGI that arrives after its message has
-     * been handled. */
+    /* The VCPU for which the last message was. It pays for an SGI that arrives after its message
+     * has been handled. */
     struct vcpu *last_called;
     bool has_pointer_keys; /* the processor has FEAT_PAuth */
     bool has_started;      /* scheduler_start() has initialised the scheduler */
@@ -61,11 +61,11 @@ struct shared_vcpu {
     bool has_message; /* a message for it has arrived since scheduler_wait() */
     /* It has been woken for a message, and has not executed since. */
     bool is_called;
-    bool is_blocked;  /* it has no work, and was charged for its last execution */
+    bool is_blocked; /* it has no work, and was charged for its last execution */
     /* Time from which on it has work because the timer of its guest has expired. UINT64_MAX: none
      * is set, or the VCPU has work. */
     uint64_t expiry;
-    uint64_t stack;   /* stack pointer of its monitor, while another VCPU executes */
+    uint64_t stack; /* stack pointer of its monitor, while another VCPU executes */
     struct guest_registers registers;
     struct saved_interrupts interrupts;
     struct vector_registers vectors;

@@ -14,8 +14,8 @@
  *   a change to a VCPU that preempts another    the VCPU that preempts: ledger_next_pays() is true
  *   a change from a VCPU that has blocked, or   the payer before, until the next VCPU executes its
  *   has used its budget                         guest: ledger_next_pays() is false, ledger_return()
- *   no VCPU can execute                         the payer before, for as long as a change to another
- *                                               VCPU and back would take; then nobody: ledger_idle()
+ *   no VCPU can execute                         the payer before, for as long as a change to
+ * another VCPU and back would take; then nobody: ledger_idle()
  *
  * So a VCPU that wakes and blocks often pays for both changes, and a VCPU that is interrupted for
  * another one pays nothing. A VCPU gets no more time for its guest if the others have no work: what
@@ -38,11 +38,12 @@ struct shared_core;
 struct vcpu;
 
 struct ledger {
-    uint64_t charged;   /* until then all time is charged; it may be a way back ahead of the clock */
+    uint64_t charged; /* until then all time is charged; it may be a way back ahead of the clock */
     struct vcpu *payer; /* of the time from then on; NULL: nobody, because the core is idle */
     uint64_t idle;      /* ticks for which nobody paid */
     uint64_t way_back;  /* most ticks from ledger_return() to the guest's first instruction */
-    uint64_t change;    /* ticks that a change to another VCPU and back takes longer than an idle wait */
+    uint64_t
+        change; /* ticks that a change to another VCPU and back takes longer than an idle wait */
 };
 
 /* Begins with a core for which nobody pays. */
@@ -69,7 +70,8 @@ void ledger_idle(struct shared_core *core, uint64_t now);
 
 /* Returns true if `next` pays for the change from `current`, because it preempts `current`, or the
  * core was idle, or `next` pays already. Returns false if the payer so far pays until `next`
- * executes: `current` has blocked or has no budget, or continues after an interrupt of the payer. */
+ * executes: `current` has blocked or has no budget, or continues after an interrupt of the payer.
+ */
 bool ledger_next_pays(const struct shared_core *core, const struct vcpu *current,
                       const struct vcpu *next);
 

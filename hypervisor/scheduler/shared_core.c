@@ -144,9 +144,9 @@ static void save(struct shared_core *core, struct vcpu *vcpu)
         return;
     }
     /* A private interrupt that became pending after scheduler_wait() looked is seen only here. */
-    shared->expiry =
-        is_waiting ? core->ledger.charged
-                   : guest_registers_expiry(&shared->registers, shared->interrupts.enabled);
+    shared->expiry = is_waiting
+                         ? core->ledger.charged
+                         : guest_registers_expiry(&shared->registers, shared->interrupts.enabled);
     if (shared->is_blocked) { /* charged before the core became idle */
         policy_sleep(&core->policy, shared->level, shared->expiry);
     }
@@ -468,7 +468,8 @@ enum access_result scheduler_send_sgi(struct vcpu *vcpu, uint64_t value)
         }
     }
     if (is_for_this_core) {
-        (void)scheduler_charge(processor_this()->shared); /* the VCPU pays for this call until now */
+        (void)scheduler_charge(
+            processor_this()->shared);      /* the VCPU pays for this call until now */
         (void)call_vcpus(processor_this()); /* first: another core may send this VCPU an SGI now */
         deliver_mail(vcpu);                 /* the SGI that it sent to itself */
     }

@@ -6,9 +6,9 @@
  */
 #include "interrupts.h"
 
-#define VCPUS           4u
-#define TIMER           30u /* PPI of the physical timer (Arm BSA, "PPI assignments") */
-#define PERIODS         60u
+#define VCPUS            4u
+#define TIMER            30u /* PPI of the physical timer (Arm BSA, "PPI assignments") */
+#define PERIODS          60u
 #define PERIODS_A_SECOND 100u
 
 static void set_timer(uint64_t due)

@@ -215,9 +215,7 @@ def test_a_vcpu_that_wakes_pays_for_it(tmp_path: Path, cores: tuple[Cores, ...])
         for each in share.WAKING
     ],
 )
-def test_a_partition_keeps_its_work_beside_others_that_wake(
-    tmp_path: Path, waking: share.Waking
-) -> None:
+def test_a_partition_keeps_its_work_beside_others_that_wake(tmp_path: Path, waking: Any) -> None:
     """Nobody pays for the wake-ups of another partition, within whatever budget it wakes."""
     assert share.work_lost(waking, Settings(), tmp_path / "console.log") <= _WORK_LOST_MAX
 

@@ -170,11 +170,8 @@ static const struct {
     const char *name;
     void (*play)(void);
 } roles[] = {
-    {"wake", play_wake},
-    {"calls", play_calls},
-    {"interrupts", play_interrupts},
-    {"games", play_games},
-    {"pecks", play_pecks},
+    {"wake", play_wake},   {"calls", play_calls}, {"interrupts", play_interrupts},
+    {"games", play_games}, {"pecks", play_pecks},
 };
 
 static void spin(void)

@@ -12,12 +12,12 @@
 #include "scheduler/core.h"
 #include "scheduler/ledger.h"
 
-#define VCPUS  4u
-#define START  1000u
-#define BUDGET 100u
-#define PERIOD 1000u
+#define VCPUS    4u
+#define START    1000u
+#define BUDGET   100u
+#define PERIOD   1000u
 #define WAY_BACK 3u
-#define CHANGE 7u
+#define CHANGE   7u
 
 static _Alignas(SCHEDULER_TRACE_BYTES) uint8_t ring[SCHEDULER_TRACE_BYTES];
 static struct shared_core core;
