@@ -24,6 +24,7 @@ static const uint64_t liu_layland[] = {
 #define LIU_LAYLAND_ENTRIES (sizeof(liu_layland) / sizeof(liu_layland[0]))
 
 struct vcpu_set {
+    const struct supply *supply; /* NULL: the processor executes all of the time */
     const struct admission_vcpu *vcpus;
     size_t count;
 };
@@ -65,7 +66,7 @@ static uint64_t utilization_bound(size_t main_vcpus)
 
 bool admission_quick_test(const struct admission_vcpu *vcpus, size_t count)
 {
-    const struct vcpu_set set = {vcpus, count};
+    const struct vcpu_set set = {NULL, vcpus, count};
     uint64_t shortest = shortest_main_period(&set);
     uint64_t sum = 0;
     size_t main_vcpus = 0;
@@ -140,7 +141,7 @@ static uint64_t own_demand(const struct vcpu_set *set, const struct subject *sub
  * this length. */
 static uint64_t demand(const struct vcpu_set *set, const struct subject *subject, uint64_t time)
 {
-    uint64_t sum = own_demand(set, subject);
+    uint64_t sum = own_demand(set, subject) + set->vcpus[subject->vcpu].blocking;
 
     for (size_t i = 0; i < set->count; i++) {
         const struct admission_vcpu *vcpu = &set->vcpus[i];
@@ -148,6 +149,7 @@ static uint64_t demand(const struct vcpu_set *set, const struct subject *subject
         if (!interferes(set, subject, i)) {
             continue;
         }
+        sum += vcpu->overrun;
         sum += vcpu->kind == ADMISSION_MAIN ? divide_up(time, vcpu->period) * vcpu->budget
                                             : io_interference(set, i, subject->level, time);
     }
@@ -183,6 +185,18 @@ static uint64_t first_guess(const struct vcpu_set *set, const struct subject *su
     return guess > own ? guess : own;
 }
 
+/* Returns the least time in which the processor executes so many ticks. */
+static uint64_t time_of(const struct vcpu_set *set, uint64_t ticks)
+{
+    return set->supply == NULL ? ticks : supply_time(set->supply, ticks);
+}
+
+/* Returns the ticks that the processor executes at least within `time`. */
+static uint64_t executed_within(const struct vcpu_set *set, uint64_t time)
+{
+    return set->supply == NULL ? time : supply_within(set->supply, time);
+}
+
 /* Analyses one VCPU. Returns SCHEDULE_OK, SCHEDULE_OVERLOADED or SCHEDULE_UNDECIDED. */
 static enum schedule_error analyse(const struct vcpu_set *set, const struct subject *subject,
                                    struct admission_response *response)
@@ -192,7 +206,7 @@ static enum schedule_error analyse(const struct vcpu_set *set, const struct subj
 
     *response = (struct admission_response){.ticks = SCHEDULE_NEVER, .deadline = deadline};
     for (unsigned step = 0; step < ADMISSION_STEPS_MAX && time <= deadline; step++) {
-        uint64_t next = demand(set, subject, time);
+        uint64_t next = time_of(set, demand(set, subject, time));
 
         if (next <= time) {
             response->ticks = time;
@@ -201,20 +215,31 @@ static enum schedule_error analyse(const struct vcpu_set *set, const struct subj
         time = next;
     }
     uint64_t total = demand(set, subject, deadline);
+    uint64_t executed = executed_within(set, deadline);
 
-    if (total <= deadline) {
+    if (total <= executed) {
         response->ticks = deadline; /* an upper bound: the steps did not reach the response */
         return SCHEDULE_OK;
     }
-    response->excess = total - deadline;
+    response->excess = total - executed;
     return time > deadline ? SCHEDULE_OVERLOADED : SCHEDULE_UNDECIDED;
+}
+
+static enum schedule_error check_vcpu(const struct admission_vcpu *vcpu)
+{
+    enum schedule_error error = schedule_check_parameters(vcpu->budget, vcpu->period);
+
+    if (error == SCHEDULE_OK &&
+        (vcpu->blocking > SCHEDULE_PERIOD_MAX || vcpu->overrun > SCHEDULE_PERIOD_MAX)) {
+        error = SCHEDULE_BUDGET_OUT_OF_RANGE;
+    }
+    return error;
 }
 
 static enum schedule_error check_set(const struct vcpu_set *set, struct admission_result *result)
 {
     for (size_t i = 0; i < set->count; i++) {
-        enum schedule_error error =
-            schedule_check_parameters(set->vcpus[i].budget, set->vcpus[i].period);
+        enum schedule_error error = check_vcpu(&set->vcpus[i]);
 
         result->vcpu = i;
         if (error != SCHEDULE_OK) {
@@ -246,9 +271,14 @@ static size_t lowest_served(const struct vcpu_set *set, size_t io_vcpu)
     return lowest;
 }
 
-/* Analyses the I/O VCPUs of a set, whether it is admitted or not. In a set without Main VCPUs their
- * responses are 0, because they serve none. */
-static void analyse_io(const struct vcpu_set *set, struct admission_response *responses)
+/*
+ * Analyses the I/O VCPUs of a set, whether it is admitted or not. In a set without Main VCPUs their
+ * responses are 0, because they serve none. Returns the verdict, which is `verdict` unless it was
+ * SCHEDULE_OK.
+ */
+static enum schedule_error analyse_io(const struct vcpu_set *set, enum schedule_error verdict,
+                                      struct admission_response *responses,
+                                      struct admission_result *result)
 {
     for (size_t i = 0; i < set->count; i++) {
         size_t level = lowest_served(set, i);
@@ -257,17 +287,36 @@ static void analyse_io(const struct vcpu_set *set, struct admission_response *re
             continue;
         }
         responses[i] = (struct admission_response){0, 0, 0};
-        if (level != set->count) {
-            (void)analyse(set, &(struct subject){i, level}, &responses[i]);
+        if (level == set->count) {
+            continue;
+        }
+        enum schedule_error found = analyse(set, &(struct subject){i, level}, &responses[i]);
+
+        if (verdict == SCHEDULE_OK && found != SCHEDULE_OK) {
+            verdict = found;
+            *result = (struct admission_result){i, responses[i].excess};
         }
     }
+    return verdict;
 }
 
-enum schedule_error admission_test(const struct admission_vcpu *vcpus, size_t count,
-                                   struct admission_response *responses,
-                                   struct admission_result *result)
+/* Returns true if the set passes the quick test, which knows nothing of the additions. */
+static bool passes_quick_test(const struct vcpu_set *set)
 {
-    const struct vcpu_set set = {vcpus, count};
+    for (size_t i = 0; i < set->count; i++) {
+        if (set->vcpus[i].blocking != 0 || set->vcpus[i].overrun != 0) {
+            return false;
+        }
+    }
+    return set->supply == NULL && admission_quick_test(set->vcpus, set->count);
+}
+
+enum schedule_error admission_test_within(const struct supply *supply,
+                                          const struct admission_vcpu *vcpus, size_t count,
+                                          struct admission_response *responses,
+                                          struct admission_result *result)
+{
+    const struct vcpu_set set = {supply, vcpus, count};
     enum schedule_error verdict;
 
     *result = (struct admission_result){0, 0};
@@ -275,7 +324,7 @@ enum schedule_error admission_test(const struct admission_vcpu *vcpus, size_t co
     if (verdict != SCHEDULE_OK) {
         return verdict;
     }
-    bool quick = admission_quick_test(vcpus, count);
+    bool quick = passes_quick_test(&set);
 
     for (size_t i = 0; i < count; i++) {
         if (vcpus[i].kind != ADMISSION_MAIN) {
@@ -296,19 +345,27 @@ enum schedule_error admission_test(const struct admission_vcpu *vcpus, size_t co
             result->excess = responses[i].excess;
         }
     }
-    analyse_io(&set, responses);
-    return verdict;
+    return analyse_io(&set, verdict, responses, result);
 }
 
-uint64_t admission_late_response(const struct admission_vcpu *vcpus, size_t count, size_t vcpu)
+enum schedule_error admission_test(const struct admission_vcpu *vcpus, size_t count,
+                                   struct admission_response *responses,
+                                   struct admission_result *result)
 {
-    const struct vcpu_set set = {vcpus, count};
-    const struct subject subject = {vcpu, vcpu};
-    uint64_t limit = ADMISSION_LATE_PERIODS * vcpus[vcpu].period;
+    return admission_test_within(NULL, vcpus, count, responses, result);
+}
+
+uint64_t admission_late_response(const struct supply *supply, const struct admission_vcpu *vcpus,
+                                 size_t count, size_t vcpu)
+{
+    const struct vcpu_set set = {supply, vcpus, count};
+    size_t served = vcpus[vcpu].kind == ADMISSION_MAIN ? vcpu : lowest_served(&set, vcpu);
+    const struct subject subject = {vcpu, served};
+    uint64_t limit = ADMISSION_LATE_PERIODS * vcpus[served].period;
     uint64_t time = first_guess(&set, &subject);
 
     for (unsigned step = 0; step < ADMISSION_STEPS_MAX && time <= limit; step++) {
-        uint64_t next = demand(&set, &subject, time);
+        uint64_t next = time_of(&set, demand(&set, &subject, time));
 
         if (next <= time) {
             return time;

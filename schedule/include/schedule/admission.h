@@ -44,15 +44,25 @@
  * (Where U_j T_i is less than one tick, B is more, and the quick test does not pass.)
  *
  * An I/O VCPU that serves Main VCPU i ends a budget of B no later than i would: R_i counts at least
- * B for it as soon as R_i >= B, and it counts C_i besides. So no I/O VCPU needs a test of its own.
- * Its response is reported for the longest period that it can serve.
+ * B for it as soon as R_i >= B, and it counts C_i besides. So no I/O VCPU is late unless its
+ * blocking is longer than that of i. Its response is reported for the longest period that it can
+ * serve.
  *
- * Not included: execution beyond a budget before it is charged, blocking by mutexes, and time that
- * is charged to no VCPU.
+ * Three additions, each 0 unless the caller knows it:
+ *
+ * - `blocking` of VCPU i is added to R_i once: time in the window for which the processor executes
+ *   what is less urgent or charged to none, such as a critical section that began before the window.
+ * - `overrun` of each VCPU k that interferes is added to R_i once: what VCPU k executes beyond its
+ *   budget before it stops. Later budgets pay for it, so that VCPU k never executes more than this
+ *   beyond the ticks that were available in the window.
+ * - The supply, of a guest whose processor is a server on a shared core (supply.h): R_i is the least
+ *   time in which the processor executes at least the right side of the equation. Between a and the
+ *   end of the window the guest has work throughout.
  */
 #ifndef SCHEDULE_ADMISSION_H
 #define SCHEDULE_ADMISSION_H
 
+#include "schedule/supply.h"
 #include "schedule/ticks.h"
 #include <stdbool.h>
 #include <stddef.h>
@@ -75,6 +85,9 @@ struct admission_vcpu {
     enum admission_kind kind;
     uint64_t budget; /* ticks */
     uint64_t period; /* ticks */
+    /* Ticks, at most SCHEDULE_PERIOD_MAX; see above. */
+    uint64_t blocking;
+    uint64_t overrun;
 };
 
 struct admission_response {
@@ -83,7 +96,8 @@ struct admission_response {
     /* The VCPU's period. For an I/O VCPU: the longest period that it can serve; 0 if it serves
      * none. */
     uint64_t deadline;
-    /* Ticks by which the demand in one period exceeds the period, if the deadline may be missed. */
+    /* Ticks by which the demand in one period exceeds the supply in it, if the deadline may be
+     * missed. */
     uint64_t excess;
 };
 
@@ -104,9 +118,18 @@ bool admission_quick_test(const struct admission_vcpu *vcpus, size_t count);
  *   SCHEDULE_UNDECIDED    no VCPU was found to miss, but the response of one was not found within
  *                         ADMISSION_STEPS_MAX steps; `result` names it;
  *   SCHEDULE_TOO_MANY_VCPUS, SCHEDULE_PERIOD_OUT_OF_RANGE or SCHEDULE_BUDGET_OUT_OF_RANGE: the set
- *                         was not tested; `result` names the VCPU.
+ *                         was not tested; `result` names the VCPU. Blocking and overrun count as
+ *                         parts of the budget here.
  * Admit the set only in the case of SCHEDULE_OK.
+ *
+ * `supply`: what the processor executes at least; NULL: all of the time. It is valid.
  */
+enum schedule_error admission_test_within(const struct supply *supply,
+                                          const struct admission_vcpu *vcpus, size_t count,
+                                          struct admission_response *responses,
+                                          struct admission_result *result);
+
+/* The same for a processor that executes all of the time. */
 enum schedule_error admission_test(const struct admission_vcpu *vcpus, size_t count,
                                    struct admission_response *responses,
                                    struct admission_result *result);
@@ -121,6 +144,7 @@ enum schedule_error admission_test(const struct admission_vcpu *vcpus, size_t co
  * than ADMISSION_LATE_PERIODS periods, or was not found within ADMISSION_STEPS_MAX steps. The
  * parameters of the set are valid.
  */
-uint64_t admission_late_response(const struct admission_vcpu *vcpus, size_t count, size_t vcpu);
+uint64_t admission_late_response(const struct supply *supply, const struct admission_vcpu *vcpus,
+                                 size_t count, size_t vcpu);
 
 #endif

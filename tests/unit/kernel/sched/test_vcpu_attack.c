@@ -490,8 +490,12 @@ static bool is_admitted(void)
 static void choose_first_set(void)
 {
     static const struct admission_vcpu first[] = {
-        {ADMISSION_MAIN, 6, 20},   {ADMISSION_MAIN, 10, 50}, {ADMISSION_MAIN, 15, 100},
-        {ADMISSION_MAIN, 10, 100}, {ADMISSION_IO, 10, 100},  {ADMISSION_MAIN, 10, 400},
+        {.kind = ADMISSION_MAIN, .budget = 6, .period = 20},
+        {.kind = ADMISSION_MAIN, .budget = 10, .period = 50},
+        {.kind = ADMISSION_MAIN, .budget = 15, .period = 100},
+        {.kind = ADMISSION_MAIN, .budget = 10, .period = 100},
+        {.kind = ADMISSION_IO, .budget = 10, .period = 100},
+        {.kind = ADMISSION_MAIN, .budget = 10, .period = 400},
     };
 
     memcpy(vcpus, first, sizeof(first));
@@ -510,8 +514,9 @@ static void choose_set(void)
         bool io = i != control && chance(4) == 0;
         uint64_t period = io ? 100 : periods[chance(sizeof(periods))];
 
-        vcpus[i] = (struct admission_vcpu){io ? ADMISSION_IO : ADMISSION_MAIN, i == control ? 2 : 1,
-                                           i == control ? PERIOD : period};
+        vcpus[i] = (struct admission_vcpu){.kind = io ? ADMISSION_IO : ADMISSION_MAIN,
+                                           .budget = i == control ? 2 : 1,
+                                           .period = i == control ? PERIOD : period};
     }
     for (unsigned i = 0; i < 200; i++) {
         struct admission_vcpu *vcpu = &vcpus[chance(vcpu_count)];
