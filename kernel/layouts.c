@@ -16,6 +16,7 @@
 #include <channel/error.h>
 #include <channel/format.h>
 #include <schedule/admission.h>
+#include <schedule/supply.h>
 #include <schedule/ticks.h>
 #include <stdint.h>
 
@@ -48,6 +49,15 @@ void layouts_limits(void)
     LAYOUT_NUMBER(admission_vcpu, kind);
     LAYOUT_NUMBER(admission_vcpu, budget);
     LAYOUT_NUMBER(admission_vcpu, period);
+    LAYOUT_NUMBER(admission_vcpu, blocking);
+    LAYOUT_NUMBER(admission_vcpu, overrun);
+    LAYOUT_WHOLE_STRUCT(supply);
+    LAYOUT_NUMBER(supply, budget);
+    LAYOUT_NUMBER(supply, period);
+    LAYOUT_NUMBER(supply, delay);
+    LAYOUT_NUMBER(supply, waiting);
+    LAYOUT_NUMBER(supply, piece);
+    LAYOUT_NUMBER(supply, cost);
     LAYOUT_WHOLE_STRUCT(admission_response);
     LAYOUT_NUMBER(admission_response, ticks);
     LAYOUT_NUMBER(admission_response, deadline);

@@ -4,6 +4,13 @@
 /* Pieces of consecutive ticks of a budget besides those of `piece` ticks or more. */
 #define MORE_PIECES 3u
 
+#define NANOSECONDS 1000000000u /* in a second */
+
+static uint64_t least(uint64_t one, uint64_t other)
+{
+    return one < other ? one : other;
+}
+
 bool supply_is_valid(const struct supply *supply)
 {
     if (supply->budget == 0) {
@@ -13,6 +20,32 @@ bool supply_is_valid(const struct supply *supply)
            supply->waiting < supply->budget && supply->piece > 0 &&
            supply->piece <= supply->budget && supply->delay <= SCHEDULE_PERIOD_MAX &&
            supply->cost <= SCHEDULE_PERIOD_MAX;
+}
+
+static uint64_t ticks_down(uint64_t nanoseconds, uint64_t frequency)
+{
+    return schedule_ratio_floor(nanoseconds, frequency, NANOSECONDS);
+}
+
+static uint64_t ticks_up(uint64_t nanoseconds, uint64_t frequency)
+{
+    return schedule_ratio_ceiling(nanoseconds, frequency, NANOSECONDS);
+}
+
+struct supply supply_in_ticks(const struct supply *nanoseconds, uint64_t frequency)
+{
+    struct supply supply = {
+        .budget = ticks_down(nanoseconds->budget, frequency),
+        .period = ticks_up(nanoseconds->period, frequency),
+        .delay = ticks_up(nanoseconds->delay, frequency),
+        .waiting = ticks_up(nanoseconds->waiting, frequency),
+        .piece = ticks_down(nanoseconds->piece, frequency),
+        .cost = ticks_up(nanoseconds->cost, frequency),
+    };
+
+    supply.waiting = least(supply.waiting, supply.budget > 0 ? supply.budget - 1 : 0);
+    supply.piece = supply.piece > 0 ? supply.piece : 1;
+    return supply;
 }
 
 /* Returns the ticks of the first budget that do not wait for the second one. */
@@ -26,11 +59,6 @@ static uint64_t prompt(const struct supply *supply)
 static uint64_t second_begin(const struct supply *supply)
 {
     return 2 * supply->period - supply->budget - supply->waiting;
-}
-
-static uint64_t least(uint64_t one, uint64_t other)
-{
-    return one < other ? one : other;
 }
 
 /* Returns the ticks of budget that are available within `time`. */

@@ -42,6 +42,7 @@ SMALL = Board(
     },
     own_interrupts={33: "the hypervisor's terminal"},
     counter_hz=62_500_000,
+    instructions_per_us=1000,
 )
 _BOARDS = {
     board.name: board

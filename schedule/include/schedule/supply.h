@@ -55,6 +55,11 @@ struct supply {
  * most. */
 bool supply_is_valid(const struct supply *supply);
 
+/* Returns a supply in ticks of a clock of `frequency` Hz, for one in nanoseconds, whose members are
+ * at most SCHEDULE_PERIOD_MAX ticks. All roundings make it less. A budget of less than a tick
+ * guarantees nothing. */
+struct supply supply_in_ticks(const struct supply *nanoseconds, uint64_t frequency);
+
 /* Returns the least number of ticks that the guest executes in an interval of `time` ticks in which
  * it has work throughout. `time`: at most SCHEDULE_NOW_MAX. */
 uint64_t supply_within(const struct supply *supply, uint64_t time);

@@ -138,6 +138,22 @@ class AdmissionVcpu(LittleEndianStructure):
         ("_4", c_uint8 * 4),
         ("budget", c_uint64),
         ("period", c_uint64),
+        ("blocking", c_uint64),
+        ("overrun", c_uint64),
+    )
+
+
+class Supply(LittleEndianStructure):
+    """struct supply"""
+
+    _pack_ = 1
+    _fields_ = (
+        ("budget", c_uint64),
+        ("period", c_uint64),
+        ("delay", c_uint64),
+        ("waiting", c_uint64),
+        ("piece", c_uint64),
+        ("cost", c_uint64),
     )
 
 

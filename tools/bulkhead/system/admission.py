@@ -11,7 +11,7 @@ import ctypes
 import hashlib
 import subprocess
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from functools import cache
 from pathlib import Path
 
@@ -27,10 +27,12 @@ from bulkhead.layouts.kernel import (
     AdmissionVcpu,
     ScheduleError,
 )
+from bulkhead.layouts.kernel import Supply as SupplyTicks
 from bulkhead.paths import BUILD, ROOT
 from bulkhead.setup import packages
 from bulkhead.system.model import Vcpu, VcpuPolicy
 from bulkhead.system.problems import duration
+from bulkhead.system.supply import Supply
 
 _SCHEDULE = ROOT / "schedule"
 # Without the C library, whose headers are a package of their own.
@@ -47,7 +49,7 @@ class Response:
 
     worst: int | None  # None: may be later than the deadline
     deadline: int  # 0: an I/O VCPU where no Main VCPU is
-    excess: int  # demand in one period beyond the period, if the deadline may be missed
+    excess: int  # demand in one period beyond the supply, if the deadline may be missed
 
 
 @dataclass(frozen=True)
@@ -62,30 +64,55 @@ class Admission:
     late_response: int | None
 
 
-def admit(vcpus: Sequence[Vcpu], counter_hz: int) -> Admission:
-    """Test whether one core has room for the VCPUs.
+def admit(vcpus: Sequence[Vcpu], counter_hz: int, supply: Supply | None = None) -> Admission:
+    """Test whether one core has room for the VCPUs, or what a guest receives of the core.
 
     As in the kernel, budgets are rounded up and periods down to ticks of the core's counter.
     """
     count = len(vcpus)
+    within = None if supply is None else ctypes.byref(_in_ticks(supply, counter_hz))
     given = (AdmissionVcpu * count)()
     for each, vcpu in zip(given, vcpus, strict=True):
         each.kind = AdmissionKind.IO_OF_PERIOD if vcpu.is_of_period else _KINDS[vcpu.policy]
-        each.budget = -(-vcpu.budget * counter_hz // _NANOSECONDS_PER_SECOND)
+        each.budget = _ticks_up(vcpu.budget, counter_hz)
         each.period = vcpu.period * counter_hz // _NANOSECONDS_PER_SECOND
+        each.blocking = _ticks_up(vcpu.blocking, counter_hz)
+        each.overrun = _ticks_up(vcpu.overrun, counter_hz)
     responses = (AdmissionResponse * count)()
     result = AdmissionResult()
-    verdict = Verdict(_library().admission_test(given, count, responses, ctypes.byref(result)))
+    verdict = Verdict(
+        _library().admission_test_within(within, given, count, responses, ctypes.byref(result))
+    )
     analysed = verdict in (Verdict.OK, Verdict.OVERLOADED, Verdict.UNDECIDED)
     late = SCHEDULE_NEVER
     if verdict is Verdict.OVERLOADED:
-        late = _library().admission_late_response(given, count, result.vcpu)
+        late = _library().admission_late_response(within, given, count, result.vcpu)
     return Admission(
         verdict,
         int(result.vcpu),
         tuple(_response(each, counter_hz) for each in responses) if analysed else (),
         _time(late, counter_hz),
     )
+
+
+def executed_within(supply: Supply, time: int, counter_hz: int) -> int:
+    """Return the least time that a guest receives of an interval in which it has work throughout.
+
+    Nanoseconds.
+    """
+    ticks = time * counter_hz // _NANOSECONDS_PER_SECOND
+    executed = _library().supply_within(ctypes.byref(_in_ticks(supply, counter_hz)), ticks)
+    return int(executed) * _NANOSECONDS_PER_SECOND // counter_hz
+
+
+def _in_ticks(supply: Supply, counter_hz: int) -> SupplyTicks:
+    given = SupplyTicks(*astuple(supply))
+    ticks: SupplyTicks = _library().supply_in_ticks(ctypes.byref(given), counter_hz)
+    return ticks
+
+
+def _ticks_up(nanoseconds: int, counter_hz: int) -> int:
+    return -(-nanoseconds * counter_hz // _NANOSECONDS_PER_SECOND)
 
 
 def _response(found: AdmissionResponse, counter_hz: int) -> Response:
@@ -104,26 +131,32 @@ def _nanoseconds(ticks: int, counter_hz: int) -> int:
     return -(-ticks * _NANOSECONDS_PER_SECOND // counter_hz)
 
 
-def excess_text(found: Admission, vcpu: Vcpu, others: str) -> str:
+def excess_text(found: Admission, vcpu: Vcpu, others: str, including: str = "") -> str:
     """Return how a set is overloaded.
 
-    Arguments: the VCPU that the verdict names, and its rivals as a noun in the plural.
+    Arguments: the VCPU that the verdict names, its rivals as a noun in the plural, and a phrase
+    that tells what else is counted.
     """
-    late = f"more than {ADMISSION_LATE_PERIODS} periods"
-    if found.late_response is not None:
-        late = f"at least {duration(found.late_response)}"
     return (
         f"in its period of {duration(vcpu.period)}, it and the {others} before it may use "
-        f"{duration(found.responses[found.vcpu].excess)} more than there is, so its response time "
-        f"is {late}"
+        f"{duration(found.responses[found.vcpu].excess)} more than there is{including}, so its "
+        f"response time is {late_text(found, 'at least')}"
     )
+
+
+def late_text(found: Admission, limit: str) -> str:
+    """Return the response time of an overloaded set. `limit`: the text before a known time."""
+    if found.late_response is None:
+        return f"more than {ADMISSION_LATE_PERIODS} periods"
+    return f"{limit} {duration(found.late_response)}"
 
 
 @cache
 def _library() -> ctypes.CDLL:
     library = ctypes.CDLL(str(_compiled()))
-    library.admission_test.restype = ctypes.c_int
-    library.admission_test.argtypes = (
+    library.admission_test_within.restype = ctypes.c_int
+    library.admission_test_within.argtypes = (
+        ctypes.POINTER(SupplyTicks),
         ctypes.POINTER(AdmissionVcpu),
         ctypes.c_size_t,
         ctypes.POINTER(AdmissionResponse),
@@ -131,10 +164,15 @@ def _library() -> ctypes.CDLL:
     )
     library.admission_late_response.restype = ctypes.c_uint64
     library.admission_late_response.argtypes = (
+        ctypes.POINTER(SupplyTicks),
         ctypes.POINTER(AdmissionVcpu),
         ctypes.c_size_t,
         ctypes.c_size_t,
     )
+    library.supply_in_ticks.restype = SupplyTicks
+    library.supply_in_ticks.argtypes = (ctypes.POINTER(SupplyTicks), ctypes.c_uint64)
+    library.supply_within.restype = ctypes.c_uint64
+    library.supply_within.argtypes = (ctypes.POINTER(SupplyTicks), ctypes.c_uint64)
     return library
 
 

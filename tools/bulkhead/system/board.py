@@ -39,6 +39,8 @@ class Board:
     reserved: Mapping[str, str]  # labels that no partition can own, with the reasons
     own_interrupts: Mapping[int, str]  # INTIDs of the hypervisor's devices, with the reasons
     counter_hz: int  # frequency of the cores' counter, CNTFRQ_EL0
+    # Instructions of the hypervisor or the kernel that a core executes in a microsecond at least.
+    instructions_per_us: int
 
     def pci_interrupt(self, address: PciAddress, pin: int = 1) -> int:
         """Return the INTID of a function's interrupt pin (PCI Local Bus 3.0, 2.2.6)."""

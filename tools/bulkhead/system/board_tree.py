@@ -172,6 +172,7 @@ def _load(name: str, tree: Any, settings: dict[str, Any]) -> BoardTree:
             for each in interrupts(roles[role])
         },
         counter_hz=settings["counter"]["hz"],
+        instructions_per_us=settings["processor"]["instructions_per_us"],
         tree=tree,
         roles=roles,
         cores=_cores(tree, roles),

@@ -109,6 +109,8 @@ class Vcpu:
     line: int  # line of the file in which its table begins
     key_lines: Mapping[str, int] = field(default_factory=dict)  # lines of its keys
     is_of_period: bool = False  # an I/O VCPU that serves VCPUs of its own period alone
+    blocking: int = 0  # nanoseconds for which less urgent work may hold it up
+    overrun: int = 0  # nanoseconds for which it may execute beyond its budget
 
     def line_of(self, key: str) -> int:
         """Return the line for a message about a key, which may be missing."""

@@ -499,9 +499,10 @@ _VCPU = _Kind(
         "policy": _one_of(VcpuPolicy),
         "budget": _time,
         "period": _time,
+        "blocking": _time,
         "threads": _threads,
     },
-    {"policy": VcpuPolicy.MAIN, "threads": ()},
+    {"policy": VcpuPolicy.MAIN, "threads": (), "blocking": 0},
     {"name": '"control"', "budget": '"1 ms"', "period": '"10 ms"'},
 )
 _CORE_TABLE = _Kind(

@@ -6,11 +6,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from bulkhead.system.admission import Verdict, admit, excess_text
+from bulkhead.system.admission import Verdict, excess_text
 from bulkhead.system.board import Board
+from bulkhead.system.core_analysis import CoreAnalysis, analyse, vcpu_places
 from bulkhead.system.description import CORE_VCPUS_MAX, PERIOD_MAX, PERIOD_MIN, VCPUS_MAX
 from bulkhead.system.io_partitions import io_rules
-from bulkhead.system.model import Interrupts, Partition, System, Vcpu, VcpuPolicy
+from bulkhead.system.model import Interrupts, Partition, System
+from bulkhead.system.overheads import hypervisor_changes
 from bulkhead.system.problems import Problem, duration, show
 
 if TYPE_CHECKING:
@@ -97,39 +99,45 @@ def admission_rules(system: System, board: Board) -> Iterator[Problem]:
     """Check that each shared core has room for the budgets of its partitions."""
     if any(sharing_rules(system)):
         return
-    for core, vcpus in _vcpus(system):
-        found = admit(vcpus, board.counter_hz)
-        if found.verdict is Verdict.OK:
-            continue
-        vcpu = vcpus[found.vcpu]
-        who, budget, period = f"partition {show(vcpu.name)}", vcpu.budget, vcpu.period
-        what = f"{who} may get its budget of {duration(budget)} on core {core} late"
-        if found.verdict is Verdict.BUDGET_OUT_OF_RANGE:
+    for analysis in analyse(system, board):
+        if analysis.admission.responses:
+            yield from _short_budgets(analysis, board)
+        if analysis.admission.verdict is not Verdict.OK:
+            yield _refusal(analysis, board)
+
+
+def _short_budgets(analysis: CoreAnalysis, board: Board) -> Iterator[Problem]:
+    """Check that each budget contains a few changes between VCPUs, which it pays for."""
+    changes = hypervisor_changes(board)
+    for each in analysis.vcpus:
+        budget = each.vcpu.budget
+        if budget < changes.budget_min:
+            key = "utilization" if each.partition.budget is None else "budget"
             what = (
-                f"{who} has a budget of {duration(budget)} in a period of {duration(period)}, and "
-                f"{board.name} counts in ticks of {1e9 / board.counter_hz:.4g} ns"
+                f"{_name(each.partition)} has a budget of {duration(budget)} on core "
+                f"{analysis.core}, and pays {duration(changes.both)} of it for each change to it "
+                "and from it"
             )
-            fix = "a budget in whole ticks is at most the period"
-            yield Problem(vcpu.line_of("budget"), what, fix)
-            continue
-        if found.verdict is Verdict.OVERLOADED:
-            what += f": {excess_text(found, vcpu, 'partitions')}"
-        yield Problem(vcpu.line_of("budget"), what, "lower a budget, or make a period longer")
+            fix = f"give it at least {duration(changes.budget_min)}"
+            yield Problem(each.vcpu.line_of(key), what, fix)
 
 
-def _vcpus(system: System) -> Iterator[tuple[int, list[Vcpu]]]:
-    """Yield each core shared by budgets with those of its VCPUs that have one."""
-    for core, partitions in system.shared_cores.items():
-        if core in system.credit_cores:
-            continue
-        vcpus = []
-        for each in partitions:
-            times = system.budget_on(each, core)
-            is_io = each.utilization is not None
-            policy = VcpuPolicy.IO if is_io else VcpuPolicy.MAIN
-            if times is not None:
-                vcpus.append(Vcpu(each.name, policy, *times, (), each.line, each.key_lines, is_io))
-        yield core, vcpus
+def _refusal(analysis: CoreAnalysis, board: Board) -> Problem:
+    found = analysis.admission
+    vcpu = analysis.vcpus[found.vcpu].vcpu
+    who, budget, period = f"partition {show(vcpu.name)}", vcpu.budget, vcpu.period
+    if found.verdict is Verdict.BUDGET_OUT_OF_RANGE:
+        what = (
+            f"{who} has a budget of {duration(budget)} in a period of {duration(period)}, and "
+            f"{board.name} counts in ticks of {1e9 / board.counter_hz:.4g} ns"
+        )
+        fix = "a budget in whole ticks is at most the period"
+        return Problem(vcpu.line_of("budget"), what, fix)
+    what = f"{who} may get its budget of {duration(budget)} on core {analysis.core} late"
+    if found.verdict is Verdict.OVERLOADED:
+        what += f": {excess_text(found, vcpu, 'partitions', ', with all overheads')}"
+    fix = "lower a budget, or make a period longer"
+    return Problem(vcpu.line_of("budget"), what, fix)
 
 
 def worst_responses(system: System, board: Board) -> list[list[int | None]]:
@@ -139,16 +147,10 @@ def worst_responses(system: System, board: Board) -> list[list[int | None]]:
     without a budget on its core.
     """
     found: list[list[int | None]] = [[None] * len(each.cores) for each in system.partitions]
-    for core, vcpus in _vcpus(system):
-        places = [
-            (index, number)
-            for index, partition in enumerate(system.partitions)
-            for number, own in enumerate(partition.cores)
-            if own == core
-        ]
-        responses = admit(vcpus, board.counter_hz).responses
-        for (index, number), response in zip(places, responses, strict=True):
-            found[index][number] = response.worst
+    for analysis in analyse(system, board):
+        places = vcpu_places(system, analysis.core)
+        for place, response in zip(places, analysis.admission.responses, strict=True):
+            found[place[0]][place[1]] = response.worst
     return found
 
 
@@ -161,21 +163,24 @@ def show_shared_cores(system: System, board: Board, console: Console) -> None:
     table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0))
     for column in ("shared core", "partition"):
         table.add_column(column, no_wrap=True)
-    for column in ("budget", "period", "utilization", "worst response", "margin"):
+    for column in (
+        "budget", "period", "utilization", "worst response", "margin", "for the guest",
+    ):  # fmt: skip
         table.add_column(column, justify="right", no_wrap=True)
-    for core, vcpus in _vcpus(system):
-        responses = admit(vcpus, board.counter_hz).responses
-        names = system.vcpu_names(core)
-        for name, vcpu, response in zip(names, vcpus, responses, strict=True):
-            worst = response.worst
+    for analysis in analyse(system, board):
+        names = system.vcpu_names(analysis.core)
+        responses = analysis.admission.responses
+        for name, each, response in zip(names, analysis.vcpus, responses, strict=True):
+            worst, vcpu = response.worst, each.vcpu
             table.add_row(
-                str(core),
+                str(analysis.core),
                 name,
                 duration(vcpu.budget),
                 duration(vcpu.period),
                 f"{100 * vcpu.budget / vcpu.period:.3g} %",
                 "-" if worst is None else duration(worst),
                 "-" if worst is None else duration(response.deadline - worst),
+                f"at least {duration(each.at_least())}",
             )
     console.print()
     console.print(table)

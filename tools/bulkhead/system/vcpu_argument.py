@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The VCPUs of a partition as the boot argument `vcpus=`, which kernel/boot/vcpu_arguments.c reads.
 
-vcpus=NAME:POLICY:BUDGET/PERIOD[:THREAD[+THREAD]...][,...]
+vcpus=NAME:POLICY:BUDGET/PERIOD[/BLOCKING][:THREAD[+THREAD]...][,...]
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ def command_line(partition: Partition) -> str:
 
 
 def _entry(vcpu: Vcpu) -> str:
-    parts = [vcpu.name, vcpu.policy.value, f"{_time(vcpu.budget)}/{_time(vcpu.period)}"]
+    times = [vcpu.budget, vcpu.period, *([vcpu.blocking] if vcpu.blocking else [])]
+    parts = [vcpu.name, vcpu.policy.value, "/".join(map(_time, times))]
     if vcpu.threads != (vcpu.name,):
         parts.append("+".join(vcpu.threads))
     return ":".join(parts)

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The time that the hypervisor and the kernel take for what a VCPU causes.
+
+overheads.toml has the numbers in instructions, and the board tells how long these take.
+docs/decisions/0052-overheads-in-the-analysis.md derives what is counted where.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from bulkhead.system.board import Board
+from bulkhead.system.model import Console, Partition, System
+
+TABLE = Path(__file__).with_suffix(".toml")
+_BUDGET_CHANGES_MIN = 2  # changes to a VCPU and from it that its budget has to contain
+_OWN_SOURCES = 2  # of each VCPU: its timer, and the message of another VCPU
+
+
+@dataclass(frozen=True)
+class Changes:
+    """The time for a change to a VCPU and from it. Nanoseconds, or instructions."""
+
+    enter: int
+    leave: int
+
+    @property
+    def both(self) -> int:
+        """The time of a change to the VCPU and one from it, which it pays for each piece."""
+        return self.enter + self.leave
+
+    @property
+    def budget_min(self) -> int:
+        """The shortest budget that is admitted."""
+        return _BUDGET_CHANGES_MIN * self.both
+
+
+@cache
+def instructions() -> dict[str, dict[str, int]]:
+    """Return the table of instructions."""
+    return tomllib.loads(TABLE.read_text())
+
+
+def hypervisor_changes(board: Board) -> Changes:
+    """Return the time of the changes between VCPUs of a shared core."""
+    return _changes("hypervisor", board)
+
+
+def kernel_changes(board: Board) -> Changes:
+    """Return the time of our kernel's changes between the threads of VCPUs."""
+    return _changes("kernel", board)
+
+
+def _changes(table: str, board: Board) -> Changes:
+    numbers = instructions()[table]
+    return Changes(_time(numbers["enter"], board), _time(numbers["leave"], board))
+
+
+def longest_entry(system: System, board: Board, core: int) -> int:
+    """Return the longest time at EL2, on a shared core, for which no other VCPU can execute."""
+    numbers = instructions()["hypervisor"]
+    vcpus = len(system.shared_cores[core])
+    return _time(numbers["entry"] + vcpus * numbers["entry_vcpu"], board)
+
+
+def _time(count: int, board: Board) -> int:
+    """Return the nanoseconds of so many instructions."""
+    return -(-count * 1000 // board.instructions_per_us)
+
+
+def source_count(system: System, board: Board, partition: Partition) -> int:
+    """Return how many sources can interrupt a core for one VCPU of the partition.
+
+    Each does so once until the VCPU has executed: the interrupts of its devices, its doorbells, its
+    input, its timer, and a message of another VCPU.
+    """
+    devices = (board.devices[label] for label in partition.devices if label in board.devices)
+    lines = {board.pci_interrupt(each) for each in partition.pci} if board.pci_interrupts else ()
+    return (
+        _OWN_SOURCES
+        + sum(len(device.interrupts) for device in devices)
+        + len(lines)
+        + sum(partition.name in channel.ends for channel in system.channels)
+        + (partition.console is not Console.NONE)
+    )
