@@ -135,6 +135,21 @@ static bool read_times(struct reader *reader, struct vcpu_argument *vcpu)
     return vcpu->budget <= vcpu->period || refuse(reader, start, "the budget is above the period");
 }
 
+/* Reads the part that may follow the times. */
+static bool read_blocking(struct reader *reader, struct vcpu_argument *vcpu)
+{
+    size_t start = reader->at + 1;
+
+    if (!accept(reader, "/")) {
+        return true;
+    }
+    if (!read_time(reader, &vcpu->blocking)) {
+        return false;
+    }
+    return vcpu->blocking <= vcpu->period ||
+           refuse(reader, start, "the blocking is above the period");
+}
+
 /* Gives the current VCPU a thread, whose name is in the text at `start`. */
 static bool add_thread(struct reader *reader, size_t start, const char name[THREAD_NAME_BYTES])
 {
@@ -216,7 +231,8 @@ static bool read_vcpu(struct reader *reader)
         return refuse(reader, start, "another VCPU has this name");
     }
     if (!require(reader, ":", no_colon) || !read_policy(reader, &vcpu->policy) ||
-        !require(reader, ":", no_colon) || !read_times(reader, vcpu)) {
+        !require(reader, ":", no_colon) || !read_times(reader, vcpu) ||
+        !read_blocking(reader, vcpu)) {
         return false;
     }
     if (!(accept(reader, ":") ? read_threads(reader, vcpu)

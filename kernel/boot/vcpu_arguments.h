@@ -2,12 +2,13 @@
 /*
  * The boot argument `vcpus`: the VCPUs of the kernel, and the threads that each of them is for.
  *
- *   vcpus=NAME:POLICY:BUDGET/PERIOD[:THREAD[+THREAD]...][,NAME:...]
+ *   vcpus=NAME:POLICY:BUDGET/PERIOD[/BLOCKING][:THREAD[+THREAD]...][,NAME:...]
  *
  * NAME, THREAD     1 to THREAD_NAME_BYTES - 1 letters, digits, - _ and .
  * POLICY           main or io
  * BUDGET, PERIOD   a whole number above 0, and its unit: ns, us, ms or s; the budget is at most the
  *                  period
+ * BLOCKING         such a time, at most the period; without it, 0
  * THREAD           * stands for every thread that no VCPU names. Without threads the VCPU is for
  *                  the thread of its own name
  *
@@ -33,6 +34,7 @@ struct vcpu_argument {
     bool has_all_others; /* is for every thread that no VCPU names */
     uint64_t budget;     /* nanoseconds in each period */
     uint64_t period;     /* nanoseconds */
+    uint64_t blocking;   /* nanoseconds: vcpu_param.blocking */
 };
 
 struct vcpu_argument_thread {

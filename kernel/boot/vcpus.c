@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "boot/vcpus.h"
 
+#include "boot/supply.h"
 #include "boot/vcpu_arguments.h"
 #include "kernel/devicetree.h"
 #include "kernel/memory.h"
 #include "kernel/print.h"
 #include "kernel/thread.h"
 #include "kernel/vcpu.h"
+#include "sched/vcpu_supply.h"
+#include "time/clock.h"
 #include <string.h>
 
 /* The VCPUs and their threads, while the kernel runs with them; NULL: without. `id` is in the order
@@ -39,6 +42,23 @@ static bool read_argument(struct vcpu_arguments *arguments, char *text)
     return true;
 }
 
+/* Prints what the kernel has of its processor, if that is not all. */
+static void print_share(void)
+{
+    const struct supply *supply = vcpu_supply();
+
+    if (supply != NULL && supply->budget == 0) {
+        print("boot: the processor is shared, and guarantees no time\n");
+    } else if (supply != NULL) {
+        uint64_t gap = supply->period - supply->budget + supply->delay;
+
+        print("boot: the processor is shared: %llu ns in %llu ns, after at most %llu ns without\n",
+              (unsigned long long)clock_nanoseconds(supply->budget),
+              (unsigned long long)clock_nanoseconds(supply->period),
+              (unsigned long long)clock_nanoseconds(gap));
+    }
+}
+
 static void print_refusal(const struct vcpu_argument *argument, const struct vcpu_param *param,
                           int error)
 {
@@ -54,6 +74,7 @@ static void print_refusal(const struct vcpu_argument *argument, const struct vcp
     }
     print("boot: no VCPUs: with %s, %s would lack %llu ns in each of its periods\n", argument->name,
           late->name, (unsigned long long)param->excess);
+    print_share();
 }
 
 /* Creates the VCPUs in the order of the argument. Returns false if one is refused, and destroys
@@ -65,7 +86,11 @@ static bool create_all(void)
     for (size_t i = 0; i < arguments->vcpu_count; i++) {
         const struct vcpu_argument *argument = &arguments->vcpus[i];
         struct vcpu_param param = {
-            .policy = argument->policy, .C = argument->budget, .T = argument->period};
+            .policy = argument->policy,
+            .C = argument->budget,
+            .T = argument->period,
+            .blocking = argument->blocking,
+        };
         int id;
 
         memcpy(param.name, argument->name, sizeof(param.name));
@@ -85,7 +110,9 @@ static bool create_all(void)
 void vcpus_start(void)
 {
     char *text = heap_allocate(VCPU_ARGUMENTS_TEXT_BYTES);
+    struct supply supply;
 
+    vcpu_supply_set(supply_read(&supply) ? &supply : NULL);
     boot_vcpus = heap_allocate(sizeof(*boot_vcpus));
     if (boot_vcpus == NULL || text == NULL || !read_argument(&boot_vcpus->arguments, text) ||
         !create_all()) {

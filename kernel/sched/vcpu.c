@@ -11,6 +11,7 @@
 #include "sched/thread_private.h"
 #include "sched/vcpu_policy.h"
 #include "sched/vcpu_record.h"
+#include "sched/vcpu_supply.h"
 #include "schedule/admission.h"
 #include "time/clock.h"
 #include <arch/cpu.h>
@@ -43,26 +44,40 @@ static bool is_valid(const struct vcpu_param *param)
 
     return (param->policy == SCHED_SPORADIC || param->policy == SCHED_PIBS) &&
            (param->mask == 0 || (param->mask & 1u) != 0) &&
-           schedule_check_parameters(budget, period) == SCHEDULE_OK;
+           schedule_check_parameters(budget, period) == SCHEDULE_OK &&
+           clock_ticks_up(param->blocking) <= period;
 }
 
-static void propose(struct proposal *proposal, int id, bool is_io, uint64_t budget, uint64_t period)
+static void propose(struct proposal *proposal, int id, struct admission_vcpu vcpu)
 {
-    proposal->vcpu[proposal->count] = (struct admission_vcpu){
-        .kind = is_io ? ADMISSION_IO : ADMISSION_MAIN, .budget = budget, .period = period};
+    proposal->vcpu[proposal->count] = vcpu;
     proposal->id[proposal->count] = id;
     proposal->count++;
+}
+
+static void propose_new(struct proposal *proposal, int id, const struct vcpu_param *param)
+{
+    propose(proposal, id,
+            (struct admission_vcpu){
+                .kind = param->policy == SCHED_PIBS ? ADMISSION_IO : ADMISSION_MAIN,
+                .budget = clock_ticks_up(param->C),
+                .period = clock_ticks_down(param->T),
+                .blocking = clock_ticks_up(param->blocking),
+            });
 }
 
 static void propose_existing(struct proposal *proposal, const struct vcpu *vcpu)
 {
     const struct vcpu_server *server = &vcpu->server;
+    bool is_io = server->is_io;
 
-    if (server->is_io) {
-        propose(proposal, vcpu->id, true, server->io.share_budget, server->io.share_period);
-    } else {
-        propose(proposal, vcpu->id, false, server->main.budget, server->main.period);
-    }
+    propose(proposal, vcpu->id,
+            (struct admission_vcpu){
+                .kind = is_io ? ADMISSION_IO : ADMISSION_MAIN,
+                .budget = is_io ? server->io.share_budget : server->main.budget,
+                .period = is_io ? server->io.share_period : server->main.period,
+                .blocking = vcpu->blocking,
+            });
 }
 
 /* Fills in the VCPUs, with `param` in place of the one of that id, in the order of their ids: of
@@ -76,8 +91,7 @@ static void propose_all(struct proposal *proposal, const struct vcpu_param *para
         const struct vcpu *vcpu = vcpu_set_find(set, each);
 
         if (each == id) {
-            propose(proposal, id, param->policy == SCHED_PIBS, clock_ticks_up(param->C),
-                    clock_ticks_down(param->T));
+            propose_new(proposal, id, param);
         } else if (vcpu != NULL) {
             propose_existing(proposal, vcpu);
         }
@@ -96,7 +110,8 @@ static enum result admit(struct vcpu_param *param, int id)
         return RESULT_NO_MEMORY;
     }
     propose_all(proposal, param, id);
-    error = admission_test(proposal->vcpu, proposal->count, proposal->response, &result);
+    error = admission_test_within(vcpu_supply(), proposal->vcpu, proposal->count,
+                                  proposal->response, &result);
     if (error != SCHEDULE_OK) {
         param->late_id = proposal->id[result.vcpu] == id ? 0 : proposal->id[result.vcpu];
         param->excess = clock_nanoseconds(result.excess);
@@ -135,6 +150,7 @@ static struct vcpu *vcpu_make(const struct vcpu_param *param, int id, uint64_t n
     }
     memset(vcpu, 0, sizeof(*vcpu));
     vcpu->id = id;
+    vcpu->blocking = clock_ticks_up(param->blocking);
     vcpu->record = &core_this()->vcpu_report.records[id - 1];
     (void)vcpu_server_init(&vcpu->server, param->policy == SCHED_PIBS, clock_ticks_up(param->C),
                            clock_ticks_down(param->T), now);
@@ -201,6 +217,7 @@ static int set_parameters(struct vcpu_param *param)
     state = interrupts_save();
     now = core_charge(core_this());
     policy_set_parameters(vcpu, clock_ticks_up(param->C), clock_ticks_down(param->T), now);
+    vcpu->blocking = clock_ticks_up(param->blocking);
     record_parameters(vcpu, param, now);
     change_set();
     interrupts_restore(state);

@@ -18,6 +18,7 @@ struct vcpu {
     int id;
     struct vcpu_record *record; /* its name, and its counters */
     struct vcpu_server server;
+    uint64_t blocking;            /* ticks: vcpu_param.blocking */
     unsigned level;               /* urgency level of its threads while it has budget */
     bool has_budget;              /* the state that its threads' urgencies reflect */
     struct run_queue_group group; /* of the runnable threads that execute on its budget */

@@ -37,7 +37,7 @@ static void read_vcpu(struct admission_vcpu *vcpu)
     if (scanf(" %c", &kind) != 1) {
         abort();
     }
-    vcpu->kind = kind_of(kind);
+    *vcpu = (struct admission_vcpu){.kind = kind_of(kind)};
     vcpu->budget = read_number();
     vcpu->period = read_number();
 }

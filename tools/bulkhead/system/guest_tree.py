@@ -12,14 +12,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import groupby
+from itertools import groupby, zip_longest
 from typing import Any
 
 from bulkhead.errors import UserError
+from bulkhead.system import supply as supply_property
 from bulkhead.system.board import FIRST_SPI
 from bulkhead.system.board_tree import REDISTRIBUTOR_BYTES, BoardTree, Window, words
 from bulkhead.system.description import HOST_ECAM_BYTES, HOST_WINDOW_BYTES
 from bulkhead.system.layout import ChannelEnd, Place, Range, section_bytes
+from bulkhead.system.supply import Supply
 from bulkhead.system.vcpu_argument import command_line
 
 # New values of properties, by the path of their node; None removes the property.
@@ -34,11 +36,15 @@ _PIN_A = 1
 _REFERENCE = re.compile(r"&(?:(\w+)|\{([^}]*)\})")
 
 
-def guest_tree(place: Place, board: BoardTree) -> str:
-    """Return the devicetree's source."""
-    vcpus: dict[str, list[int]] = {}
-    for vcpu, node in enumerate(_cores(place, board)):
-        vcpus.setdefault(node.path, []).append(vcpu)
+# The VCPUs of each core, by the path of its node: numbers, and what they receive of the core.
+_Vcpus = Mapping[str, Sequence[tuple[int, Supply | None]]]
+
+
+def guest_tree(place: Place, board: BoardTree, supplies: Sequence[Supply | None] = ()) -> str:
+    """Return the devicetree's source. `supplies`: of each VCPU; None or missing: its core."""
+    vcpus: dict[str, list[tuple[int, Supply | None]]] = {}
+    for (vcpu, node), supply in zip_longest(enumerate(_cores(place, board)), supplies):
+        vcpus.setdefault(node.path, []).append((vcpu, supply))
     changes = _changes(place, board)
     kept = _kept(place, board, changes)
     lines = [*_write(board.tree.root, kept, changes, vcpus), *_own_nodes(place, board)]
@@ -269,10 +275,8 @@ def _spare_interrupt(intid: int) -> list[int]:
     return [0, intid - FIRST_SPI, 1]
 
 
-def _write(
-    node: Any, kept: set[str], changes: _Changes, vcpus: Mapping[str, Sequence[int]]
-) -> Iterator[str]:
-    """Yield the lines inside a node. `vcpus`: those of each core, by the path of its node."""
+def _write(node: Any, kept: set[str], changes: _Changes, vcpus: _Vcpus) -> Iterator[str]:
+    """Yield the lines inside a node."""
     indent = "\t" * (node.path.count("/") + (node.parent is not None))
     changed = {"phandle": None, **changes.get(node.path, {})}  # dtc assigns new ones
     for name, prop in node.props.items():
@@ -290,15 +294,17 @@ def _write(
 
 
 def _write_vcpus(
-    core: Any, kept: set[str], changes: _Changes, numbers: Sequence[int]
+    core: Any, kept: set[str], changes: _Changes, vcpus: Sequence[tuple[int, Supply | None]]
 ) -> Iterator[str]:
     """Yield the node of a core for each of its VCPUs. A guest finds VCPU n with affinity n."""
     indent = "\t" * core.path.count("/")
     higher = [0] * (len(words(core.props["reg"])) - 1)
-    for vcpu in numbers:
-        labels = "".join(f"{label}: " for label in core.labels) if vcpu == numbers[0] else ""
+    for vcpu, supply in vcpus:
+        labels = "".join(f"{label}: " for label in core.labels) if vcpu == vcpus[0][0] else ""
         own = {**changes.get(core.path, {}), "reg": _cells([*higher, vcpu])}
         yield f"{indent}{labels}cpu@{vcpu:x} {{"
+        if supply is not None:
+            yield f"{indent}\t{supply_property.NAME} = {_cells(supply.cells)};"
         yield from _write(core, kept, {**changes, core.path: own}, {})
         yield f"{indent}}};"
 

@@ -13,6 +13,7 @@ from bulkhead.errors import UserError
 from bulkhead.system import dax, description
 from bulkhead.system.board import PAGE_BYTES
 from bulkhead.system.board_tree import BoardTree, interrupts, registers
+from bulkhead.system.core_analysis import supplies
 from bulkhead.system.guest_tree import guest_tree
 from bulkhead.system.layout import ChannelEnd, Layout, Place, Range, page_up, section_bytes
 from bulkhead.system.model import Console, Partition
@@ -58,8 +59,10 @@ def pack(layout: Layout, hypervisor: bytes, folder: Path) -> bytes:
     size = hypervisor_bytes(hypervisor)
     payload = _Payload(page_up(len(bytes(description.Description()))))
     described = describe(layout)
+    received = supplies(layout.system, layout.board)
     for index, place in enumerate(layout.places):
-        tree = compile_tree(guest_tree(place, layout.board), folder / f"{place.partition.name}.dts")
+        source = guest_tree(place, layout.board, received[index])
+        tree = compile_tree(source, folder / f"{place.partition.name}.dts")
         images = [(place.files.kernel, place.kernel), (tree, place.devicetree)]
         if place.files.initrd:
             images.append((place.files.initrd, place.initrd))

@@ -50,6 +50,12 @@ def _budgets(partition: Partition) -> Iterator[Problem]:
                 f"of {duration(vcpu.period)}"
             )
             yield Problem(vcpu.line_of("budget"), what, "a budget is at most the period")
+        if vcpu.blocking > vcpu.period:
+            what = (
+                f"{vcpu_name(partition, vcpu)} has a blocking of {duration(vcpu.blocking)} in a "
+                f"period of {duration(vcpu.period)}"
+            )
+            yield Problem(vcpu.line_of("blocking"), what, "a blocking is at most the period")
 
 
 def _short_budgets(partition: Partition, board: Board) -> Iterator[Problem]:

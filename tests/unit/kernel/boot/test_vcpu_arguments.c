@@ -55,6 +55,21 @@ static void test_a_set(void **state)
     assert_vcpu_of("", "apps");
 }
 
+static void test_blocking(void **state)
+{
+    (void)state;
+    accept("a:main:1ms/10ms/20us:init,b:main:1ms/10ms/10ms,c:io:1ms/10ms");
+    assert_int_equal(arguments.vcpus[0].blocking, 20000);
+    assert_int_equal(arguments.vcpus[1].blocking, 10000000);
+    assert_int_equal(arguments.vcpus[2].blocking, 0);
+    assert_vcpu_of("init", "a");
+    refuse("a:io:1ms/10ms/", 15, "a time is missing");
+    refuse("a:io:1ms/10ms/0s", 15, "the time is 0");
+    refuse("a:io:1ms/10ms/5", 16, "the unit ns, us, ms or s is missing");
+    refuse("a:io:1ms/10ms/11ms", 15, "the blocking is above the period");
+    refuse("a:io:1ms/10ms/1ms/1ms", 18, "a comma is missing");
+}
+
 static void test_without_a_vcpu_for_all_others(void **state)
 {
     (void)state;
@@ -246,6 +261,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_set),
+        cmocka_unit_test(test_blocking),
         cmocka_unit_test(test_without_a_vcpu_for_all_others),
         cmocka_unit_test(test_longest_names_and_times),
         cmocka_unit_test(test_syntax_errors),

@@ -37,8 +37,10 @@ def plain(vcpus: Sequence[Vcpu]) -> str:
     entries = []
     for each in vcpus:
         threads = sorted(each.threads, key=lambda thread: thread == "*")
+        blocking = f"/{each.blocking}ns" if each.blocking else ""
         entries.append(
-            f"{each.name}:{each.policy.value}:{each.budget}ns/{each.period}ns:{'+'.join(threads)}"
+            f"{each.name}:{each.policy.value}:{each.budget}ns/{each.period}ns{blocking}:"
+            f"{'+'.join(threads)}"
         )
     return ",".join(entries)
 
@@ -57,7 +59,10 @@ def random_vcpus(generator: random.Random) -> list[Vcpu]:
         period = generator.randint(1, 999_999_999) * generator.choice(list(TIME_UNITS.values()))
         budget = generator.choice([period, generator.randint(1, period)])
         policy = generator.choice(list(VcpuPolicy))
-        vcpus.append(Vcpu(each, policy, budget, period, tuple(threads) or (each,), 1))
+        blocking = generator.choice([0, generator.randint(1, period)])
+        vcpus.append(
+            Vcpu(each, policy, budget, period, tuple(threads) or (each,), 1, blocking=blocking)
+        )
     return vcpus
 
 

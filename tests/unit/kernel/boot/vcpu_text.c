@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* Each time has up to 20 digits; each name is in the text that was read. */
-#define WRITTEN_BYTES (VCPU_ARGUMENTS_TEXT_BYTES + VCPU_MAX * 64)
+#define WRITTEN_BYTES (VCPU_ARGUMENTS_TEXT_BYTES + VCPU_MAX * 96)
 
 static void check(bool condition, const char *rule, const char *text)
 {
@@ -34,6 +34,7 @@ static void check_vcpu(const struct vcpu_arguments *arguments, size_t index, con
     check(vcpu->name[0] != 0, "a name is empty", text);
     check(memchr(vcpu->name, 0, THREAD_NAME_BYTES) != NULL, "a name has no end", text);
     check(vcpu->budget > 0 && vcpu->budget <= vcpu->period, "wrong times", text);
+    check(vcpu->blocking <= vcpu->period, "wrong blocking", text);
     check(has_thread(arguments, index), "a VCPU has no thread", text);
     for (size_t i = 0; i < index; i++) {
         check(strcmp(arguments->vcpus[i].name, vcpu->name) != 0, "equal names", text);
@@ -115,6 +116,9 @@ void vcpu_text_write(const struct vcpu_arguments *arguments, char *text, size_t 
 
         WRITE("%s%s:%s:%" PRIu64 "ns/%" PRIu64 "ns", i == 0 ? "" : ",", vcpu->name,
               vcpu->policy == SCHED_PIBS ? "io" : "main", vcpu->budget, vcpu->period);
+        if (vcpu->blocking != 0) {
+            WRITE("/%" PRIu64 "ns", vcpu->blocking);
+        }
         for (size_t thread = 0; thread < arguments->thread_count; thread++) {
             if (arguments->threads[thread].vcpu == i) {
                 WRITE("%s%s", separator, arguments->threads[thread].name);

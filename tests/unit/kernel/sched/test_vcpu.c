@@ -3,6 +3,7 @@
 #include "kernel/sync.h"
 #include "kernel/vcpu.h"
 #include "kernel_fixture.h"
+#include "sched/vcpu_supply.h"
 #include <string.h>
 
 static int create(enum vcpu_policy policy, uint64_t budget, uint64_t period)
@@ -284,6 +285,64 @@ static void test_waiter_lends_its_budget(void **state)
     kernel_run(init_loan);
 }
 
+/* A processor that executes the kernel for 50 in 100 ns, with a gap of 60: a VCPU of 50 in 200 needs
+ * up to 110 ns, and 51 are too much in 110. */
+static void init_share(void)
+{
+    static const struct supply supply = {.budget = 50, .period = 100, .delay = 10, .piece = 50};
+    static const struct supply wrong = {.budget = 101, .period = 100, .piece = 1};
+    struct vcpu_param param = {.policy = SCHED_SPORADIC, .C = 51, .T = 110};
+
+    vcpu_supply_set(&supply);
+    CHECK_EQUAL(vcpu_create(&param), -(int)RESULT_OVERLOADED);
+    CHECK_EQUAL(param.excess, 1);
+    CHECK_EQUAL(param.late_id, 0);
+    param.C = 50;
+    CHECK_EQUAL(vcpu_create(&param), 1);
+    param.id = 1;
+    param.blocking = 1;
+    CHECK_EQUAL(vcpu_setparam(&param), -(int)RESULT_OVERLOADED);
+    param.blocking = 0;
+    CHECK_EQUAL(vcpu_setparam(&param), 0);
+    CHECK_EQUAL(vcpu_destroy(1, false), 0);
+    vcpu_supply_set(&wrong);
+    param.C = 1;
+    CHECK_EQUAL(vcpu_create(&param), -(int)RESULT_OVERLOADED);
+    vcpu_supply_set(NULL);
+    CHECK_EQUAL(vcpu_create(&param), 1);
+    CHECK_EQUAL(vcpu_destroy(1, false), 0);
+}
+
+static void test_share_of_a_processor(void **state)
+{
+    (void)state;
+    kernel_run(init_share);
+}
+
+/* The blocking of a VCPU delays it, and no other one. */
+static void init_blocking(void)
+{
+    struct vcpu_param first = {.policy = SCHED_SPORADIC, .C = 50, .T = 100, .blocking = 51};
+    struct vcpu_param second = {.policy = SCHED_SPORADIC, .C = 50, .T = 100};
+
+    CHECK_EQUAL(vcpu_create(&first), -(int)RESULT_OVERLOADED);
+    CHECK_EQUAL(first.excess, 1);
+    first.blocking = 101;
+    CHECK_EQUAL(vcpu_create(&first), -(int)RESULT_INVALID);
+    first.blocking = 50;
+    CHECK_EQUAL(vcpu_create(&first), 1);
+    CHECK_EQUAL(vcpu_create(&second), 2);
+    second = (struct vcpu_param){.policy = SCHED_SPORADIC, .C = 1, .T = 50};
+    CHECK_EQUAL(vcpu_create(&second), -(int)RESULT_OVERLOADED);
+    CHECK_EQUAL(second.late_id, 1);
+}
+
+static void test_blocking(void **state)
+{
+    (void)state;
+    kernel_run(init_blocking);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -294,6 +353,8 @@ int main(void)
         cmocka_unit_test(test_force_terminates_threads),
         cmocka_unit_test(test_thread_destroys_its_own_vcpu),
         cmocka_unit_test(test_waiter_lends_its_budget),
+        cmocka_unit_test(test_share_of_a_processor),
+        cmocka_unit_test(test_blocking),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
