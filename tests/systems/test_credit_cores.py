@@ -87,12 +87,12 @@ def test_an_io_partition_beside_budgets(tmp_path: Path) -> None:
     assert system.promised(system.partitions[1], 1) == pytest.approx(0.1)
     found = rows(lambda console: show_shared_cores(system, boards.SMALL, console))
     assert {row[1]: (row[2], row[5]) for row in found[1:]} == {
-        # 300 + 200 + 591.6 / 10 + 2 * 100, blocking 11, overruns 2 * 10.7
-        "loop": ("300 us", "791.616 us"),
-        "driver": ("200 us", "736.96 us"),
+        # 300 + 200 + 591.6 / 10 + 2 * 100, blocking 10.7, overruns 2 * 10.7
+        "loop": ("300 us", "791.28 us"),
+        "driver": ("200 us", "736.656 us"),
         "slow": ("1 ms", "2.685744 ms"),
         # the driver serves no VCPU of its period; blocking 20
-        "fast": ("100 us", "120.016 us"),
+        "fast": ("100 us", "119.728 us"),
     }
 
 

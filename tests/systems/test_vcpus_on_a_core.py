@@ -54,16 +54,16 @@ def test_shares_are_those_of_each_vcpu() -> None:
 
 
 def test_tables_have_a_line_for_each_vcpu() -> None:
-    """For example loop: 100 us, an entry of 5 us, a change of 1.5 us to a VCPU of Linux, and three
+    """For example loop: 100 us, an entry of 5 us, a change of 1.2 us from a VCPU of Linux, and three
     interrupts of 1.5 us for each of these two: timer, message and input.
     """
     system = good()
     budgets = rows(lambda console: show_shared_cores(system, boards.SMALL, console))
     assert [[row[0], row[1], row[5]] for row in budgets] == [
-        ["0", "linux VCPU 0", "2.321744 ms"],
+        ["0", "linux VCPU 0", "2.32144 ms"],
         ["0", "linux VCPU 1", "4.526464 ms"],
-        ["0", "loop", "115.52 us"],
-        ["2", "alone VCPU 0", "4.011024 ms"],
+        ["0", "loop", "115.216 us"],
+        ["2", "alone VCPU 0", "4.01072 ms"],
         ["2", "alone VCPU 1", "8.015744 ms"],
     ]
     weights = rows(lambda console: show_credit_cores(system, console))
@@ -75,5 +75,5 @@ def test_tables_have_a_line_for_each_vcpu() -> None:
 
 def test_worst_responses_are_by_partition_and_vcpu() -> None:
     assert worst_responses(good(), boards.SMALL) == [
-        [2_321_744, 4_526_464, None, None], [115_520], [4_011_024, 8_015_744],
+        [2_321_440, 4_526_464, None, None], [115_216], [4_010_720, 8_015_744],
     ]  # fmt: skip

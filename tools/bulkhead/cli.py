@@ -201,9 +201,11 @@ def run(
 @click.argument("name", metavar="NAME|FILE")
 @click.option("--svg", type=click.Path(path_type=Path), metavar="FILE",
               help="Draw the map as an SVG image.")  # fmt: skip
+@click.option("--overheads", is_flag=True,
+              help="Print the time that the hypervisor and the kernel take, part by part.")
 @no_install
 @click.pass_obj
-def check(settings: Settings, name: str, svg: Path | None) -> None:
+def check(settings: Settings, name: str, svg: Path | None, overheads: bool) -> None:
     """Check a system file, and print the map of its cores and memory, and its VCPUs.
 
     NAME is a folder of systems/; FILE is a system file or its folder. Each error is one line, which
@@ -212,7 +214,7 @@ def check(settings: Settings, name: str, svg: Path | None) -> None:
     """
     from bulkhead.system.check_command import check_system
 
-    check_system(name, svg, settings)
+    check_system(name, svg, settings, shows_overheads=overheads)
 
 
 @bulkhead.command(context_settings=_CONTEXT)

@@ -27,8 +27,8 @@ class Overheads:
 
     enter: int  # paid by the VCPU for each piece of its budget
     leave: int
-    entry: int  # at EL2, which began just before the VCPU got work
-    change: int  # to a less urgent VCPU, which began just before
+    entry: int  # the longest time at EL2, which began just before the VCPU got work
+    change: int  # from a less urgent VCPU, which that VCPU pays
     others: int  # interrupts for less urgent VCPUs
     own: int  # interrupts for the VCPU while it has no budget; later budgets pay
     tick: int  # by which the hypervisor's timer may be late
@@ -97,14 +97,14 @@ def _vcpus(system: System, board: Board, core: int) -> Iterator[CoreVcpu]:
     sources = [source_count(system, board, partition) for partition, _ in pairs]
     ranks = [_rank(vcpu, index) for index, (_, vcpu) in enumerate(pairs)]
     changes = hypervisor_changes(board)
-    entry = longest_entry(system, board, core)
+    entry = max(longest_entry(system, board, core), changes.enter, changes.leave)
     for (partition, vcpu), rank, own in zip(pairs, ranks, sources, strict=True):
         behind = [count for count, other in zip(sources, ranks, strict=True) if other > rank]
         overheads = Overheads(
             enter=changes.enter,
             leave=changes.leave,
             entry=entry,
-            change=changes.enter if behind else 0,
+            change=changes.leave if behind else 0,
             others=sum(behind) * changes.enter,
             own=own * changes.enter,
             tick=_tick(board),

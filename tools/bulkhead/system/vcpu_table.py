@@ -10,6 +10,7 @@ from bulkhead.system.admission import Response, admit
 from bulkhead.system.board import Board
 from bulkhead.system.model import System, Vcpu
 from bulkhead.system.problems import duration
+from bulkhead.system.vcpu_times import boot_supplies
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -39,9 +40,11 @@ def show_vcpus(system: System, board: Board, console: Console) -> None:
 
 
 def _rows(system: System, board: Board) -> Iterator[tuple[str, ...]]:
+    received = boot_supplies(system, board)
     for partition in system.partitions:
         if partition.vcpus:
-            responses = admit(partition.vcpus, board.counter_hz).responses
+            supply = received[partition.name]
+            responses = admit(partition.vcpus, board.counter_hz, supply).responses
             for vcpu, response in zip(partition.vcpus, responses, strict=True):
                 yield (partition.name, *_given(vcpu), *_found(response))
 

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Show what the hypervisor and the kernel take, as the analysis counts it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from bulkhead.system.board import Board
+from bulkhead.system.core_analysis import CoreVcpu, analyse
+from bulkhead.system.model import System
+from bulkhead.system.overheads import kernel_changes
+from bulkhead.system.problems import duration
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_PAID = ("change to it", "change from it", "for the guest in one piece", "in most pieces")
+_BLOCKING = ("longest entry", "change", "interrupts of others", "tick", "sum")
+_OVERRUN = ("longest entry", "change", "own interrupts", "tick", "sum")
+_NAMES = 2  # columns
+_KERNEL = ("start of a thread", "end of a thread", "for the threads")
+
+
+def show_overheads(system: System, board: Board, console: Console) -> None:
+    """Print each part that a checked system's analysis contains besides budgets."""
+    cores = [
+        (str(analysis.core), name, each)
+        for analysis in analyse(system, board)
+        for name, each in zip(system.vcpu_names(analysis.core), analysis.vcpus, strict=True)
+    ]
+    paid = [(core, name, *_paid(each)) for core, name, each in cores]
+    _show(console, ("paid by the budget", "partition", *_PAID), paid)
+    blocking = [(core, name, *_blocking(each)) for core, name, each in cores]
+    _show(console, ("added to the response", "partition", *_BLOCKING), blocking)
+    overrun = [(core, name, *_overrun(each)) for core, name, each in cores]
+    _show(console, ("added to less urgent ones'", "partition", *_OVERRUN), overrun)
+    changes = kernel_changes(board)
+    inside = [
+        (
+            partition.name,
+            vcpu.name,
+            duration(changes.enter),
+            duration(changes.leave),
+            f"at least {duration(max(0, vcpu.budget - changes.both))}",
+        )
+        for partition in system.partitions
+        for vcpu in partition.vcpus
+    ]
+    _show(console, ("paid by VCPUs", "VCPU", *_KERNEL), inside)
+
+
+def _paid(each: CoreVcpu) -> list[str]:
+    parts = each.overheads
+    return _durations(parts.enter, parts.leave, each.in_one_piece(), each.at_least())
+
+
+def _blocking(each: CoreVcpu) -> list[str]:
+    parts = each.overheads
+    return _durations(parts.entry, parts.change, parts.others, parts.tick, parts.blocking)
+
+
+def _overrun(each: CoreVcpu) -> list[str]:
+    parts = each.overheads
+    return _durations(parts.entry, parts.leave, parts.own, parts.tick, parts.overrun)
+
+
+def _durations(*times: int) -> list[str]:
+    return [duration(each) for each in times]
+
+
+def _show(console: Console, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0))
+    for number, column in enumerate(columns):
+        is_name = number < _NAMES
+        table.add_column(column, justify="left" if is_name else "right", no_wrap=True)
+    for row in rows:
+        table.add_row(*row)
+    if table.row_count:
+        console.print()
+        console.print(table)
