@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import pytest
 
+from bulkhead.errors import UserError
 from bulkhead.measuring import bench
 from bulkhead.measuring.shared_core import Played, Wake, parse_decisions, parse_played, partitions
 from bulkhead.system.credit_cores import core_rules
 from bulkhead.system.model import System
+from bulkhead.system.overheads import instructions
 from bulkhead.system.parse import find
 from bulkhead.system.shared_cores import sharing_rules
 
@@ -44,6 +46,18 @@ def test_figures() -> None:
     assert share.lateness_us(played["wake"]) == 7 / 1000
     _, spin = partitions()
     assert share.share_error([spin], played) == pytest.approx(0.340 - 0.338)
+
+
+def test_a_change_that_takes_more_than_the_table_fails_the_bench() -> None:
+    table = instructions()["hypervisor"]
+    enter, leave = table["enter"], table["leave"]
+    assert switch.table_figures([900, leave, 900, 10**6], [enter]) == {
+        "world_switch_instructions_max": leave
+    }
+    with pytest.raises(UserError, match=f"leave: {leave + 1} instructions were measured"):
+        switch.table_figures([900, leave + 1, 900], [enter])
+    with pytest.raises(UserError, match=f"enter: {enter + 1} instructions were measured"):
+        switch.table_figures([900], [900, enter + 1])
 
 
 def test_figures_of_decisions() -> None:
