@@ -226,10 +226,10 @@ def test_response_times_of_budgets(tmp_path: Path) -> None:
     )
     with terminal("run", str(file)) as screen:
         screen.expect("worst response")
-        screen.expect("3.4 ms")
+        screen.expect("3.415744 ms")
         screen.expect("fast| ")
         counted = command("stat", str(file)).stdout
-        assert re.search(r"worst response +│ +3\.4 ms │ +100 us │", counted), counted
+        assert re.search(r"worst response +│ +3\.415744 ms │ +110\.72 us │", counted), counted
         screen.type(_LEAVE)
         assert screen.wait() == 0
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import struct
 import zlib
-from dataclasses import replace
+from dataclasses import astuple, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from devicetree import dtlib
 from bulkhead.errors import UserError
 from bulkhead.system import board_tree, description, layout
 from bulkhead.system.board_tree import BoardTree, registers, words
+from bulkhead.system.core_analysis import supplies
 from bulkhead.system.guest_tree import guest_tree
 from bulkhead.system.image import compile_tree, pack
 from bulkhead.system.layout import Files, Layout, make_layout, page_up
@@ -188,6 +189,25 @@ def test_tree_has_a_node_for_each_vcpu_of_a_core(tmp_path: Path) -> None:
     assert all("compatible" in node.props for node in nodes.values())
     frames = registers(tree.get_node("/intc@8000000"))[1:]
     assert frames == ((BOARD.cores[0].redistributor, 3 * 0x20000),)
+
+
+def test_tree_tells_each_vcpu_its_supply(tmp_path: Path) -> None:
+    """VCPU 0 shares core 0 by budgets, VCPU 1 core 1 by weights, and VCPU 2 has core 2."""
+    shared = {"budget": 3_000_000, "period": 10_000_000}
+    one = replace(LINUX, cores=(0, 1, 2), pci=(), dma=Dma.NONE, **shared)
+    other = replace(CONTROL, cores=(0, 1), **shared)
+    credit = Cores((1,), Scheduler.CREDIT, 10_000_000, 1)
+    placed = made(one, other, cores=(credit,))
+    pack(placed, HYPERVISOR, tmp_path)
+    nodes = dtlib.DT(str(tmp_path / "linux.dts")).get_node("/cpus").nodes.values()
+    found = [each.props.get("bulkhead,supply") for each in nodes]
+    (first, second, third) = [each if each is None else words(each) for each in found]
+    assert first is not None
+    assert [high << 32 | low for high, low in zip(first[::2], first[1::2], strict=True)] == list(
+        astuple(supplies(placed.system, BOARD)[0][0])
+    )
+    assert first[1] == 3_000_000
+    assert (second, third) == ([0] * 12, None)
 
 
 def test_tree_has_frames_of_more_vcpus_than_cores(tmp_path: Path) -> None:

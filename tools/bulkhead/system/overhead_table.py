@@ -15,7 +15,7 @@ from bulkhead.system.problems import duration
 if TYPE_CHECKING:
     from rich.console import Console
 
-_PAID = ("change to it", "change from it", "for the guest in one piece", "in most pieces")
+_PAID = ("change to it", "change from it", "for the guest", "in one piece")
 _BLOCKING = ("longest entry", "change", "interrupts of others", "tick", "sum")
 _OVERRUN = ("longest entry", "change", "own interrupts", "tick", "sum")
 _NAMES = 2  # columns
@@ -52,7 +52,8 @@ def show_overheads(system: System, board: Board, console: Console) -> None:
 
 def _paid(each: CoreVcpu) -> list[str]:
     parts = each.overheads
-    return _durations(parts.enter, parts.leave, each.in_one_piece(), each.at_least())
+    most = duration(each.in_one_piece())
+    return [*_durations(parts.enter, parts.leave), f"at least {duration(each.at_least())}", most]
 
 
 def _blocking(each: CoreVcpu) -> list[str]:

@@ -160,12 +160,10 @@ def show_shared_cores(system: System, board: Board, console: Console) -> None:
 
     if system.shared_cores.keys() <= system.credit_cores.keys():
         return
-    table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0))
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))  # fits 80 columns
     for column in ("shared core", "partition"):
         table.add_column(column, no_wrap=True)
-    for column in (
-        "budget", "period", "utilization", "worst response", "margin", "for the guest",
-    ):  # fmt: skip
+    for column in ("budget", "period", "utilization", "worst response", "margin"):
         table.add_column(column, justify="right", no_wrap=True)
     for analysis in analyse(system, board):
         names = system.vcpu_names(analysis.core)
@@ -180,7 +178,6 @@ def show_shared_cores(system: System, board: Board, console: Console) -> None:
                 f"{100 * vcpu.budget / vcpu.period:.3g} %",
                 "-" if worst is None else duration(worst),
                 "-" if worst is None else duration(response.deadline - worst),
-                f"at least {duration(each.at_least())}",
             )
     console.print()
     console.print(table)
