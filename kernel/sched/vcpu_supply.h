@@ -5,8 +5,8 @@
 
 #include "schedule/supply.h"
 
-/* Sets the supply, in nanoseconds. If it is not valid, it guarantees nothing. NULL: all of the time,
- * as before the first call. Before the first VCPU is created. Thread context. */
+/* Sets the supply, in nanoseconds. If it is not valid, it guarantees nothing. NULL: all of the
+ * time, as before the first call. Before the first VCPU is created. Thread context. */
 void vcpu_supply_set(const struct supply *nanoseconds);
 
 /* Returns the supply in ticks; NULL if the kernel has all of the processor's time. */

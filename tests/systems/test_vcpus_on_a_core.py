@@ -54,7 +54,9 @@ def test_shares_are_those_of_each_vcpu() -> None:
 
 
 def test_tables_have_a_line_for_each_vcpu() -> None:
-    """For example loop: 100 us, an entry of 5 us, a change of 1.2 us from a VCPU of Linux, and three
+    """A response contains overheads.
+
+    For example loop: 100 us, an entry of 5 us, a change of 1.2 us from a VCPU of Linux, and three
     interrupts of 1.5 us for each of these two: timer, message and input.
     """
     system = good()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A guest on a shared core knows what it receives: its kernel admits the VCPUs that check admits."""
+"""A guest on a shared core knows what it receives: its kernel admits what check admits."""
 
 from __future__ import annotations
 

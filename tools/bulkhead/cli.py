@@ -201,8 +201,11 @@ def run(
 @click.argument("name", metavar="NAME|FILE")
 @click.option("--svg", type=click.Path(path_type=Path), metavar="FILE",
               help="Draw the map as an SVG image.")  # fmt: skip
-@click.option("--overheads", is_flag=True,
-              help="Print the time that the hypervisor and the kernel take, part by part.")
+@click.option(
+    "--overheads",
+    is_flag=True,
+    help="Print the time that the hypervisor and the kernel take, part by part.",
+)
 @no_install
 @click.pass_obj
 def check(settings: Settings, name: str, svg: Path | None, overheads: bool) -> None:

@@ -33,17 +33,17 @@ enum vcpu_policy {
 };
 
 struct vcpu_param {
-    int id;                     /* 1 .. VCPU_MAX */
-    enum vcpu_policy policy;    /* fixed at creation */
-    uint32_t mask;              /* cores that the VCPU may run on; bit 0, or 0 for any */
-    uint64_t C;                 /* nanoseconds; rounded up to ticks of the counter */
-    uint64_t T;                 /* nanoseconds; rounded down to ticks of the counter */
+    int id;                  /* 1 .. VCPU_MAX */
+    enum vcpu_policy policy; /* fixed at creation */
+    uint32_t mask;           /* cores that the VCPU may run on; bit 0, or 0 for any */
+    uint64_t C;              /* nanoseconds; rounded up to ticks of the counter */
+    uint64_t T;              /* nanoseconds; rounded down to ticks of the counter */
     /* Nanoseconds, rounded up, at most T: for which less urgent work may hold up the threads, once
      * in a budget. Admission adds it to the VCPU's response. */
     uint64_t blocking;
     char name[VCPU_NAME_BYTES]; /* for reports; may be empty */
     /* Written by a call that returns -RESULT_OVERLOADED: */
-    int late_id;     /* VCPU that would miss its budget; 0: the new one */
+    int late_id; /* VCPU that would miss its budget; 0: the new one */
     /* Nanoseconds of demand in one period of that VCPU beyond what the processor executes in it. */
     uint64_t excess;
 };
@@ -52,8 +52,8 @@ struct vcpu_param {
  * Creates a VCPU, if every VCPU then still gets its budget in each period (schedule/admission.h),
  * also if the kernel's processor is a VCPU of a hypervisor with a budget (schedule/supply.h).
  * `param->id` is not read. Returns the id of the new VCPU, which is > 0, or an error:
- * -RESULT_INVALID (a parameter is out of range, or C > T or blocking > T after rounding), -RESULT_OVERFLOW
- * (VCPU_MAX VCPUs exist), -RESULT_NO_MEMORY, -RESULT_OVERLOADED. Thread context.
+ * -RESULT_INVALID (a parameter is out of range, or C > T or blocking > T after rounding),
+ * -RESULT_OVERFLOW (VCPU_MAX VCPUs exist), -RESULT_NO_MEMORY, -RESULT_OVERLOADED. Thread context.
  */
 int vcpu_create(struct vcpu_param *param);
 

@@ -51,13 +51,14 @@
  * Three additions, each 0 unless the caller knows it:
  *
  * - `blocking` of VCPU i is added to R_i once: time in the window for which the processor executes
- *   what is less urgent or charged to none, such as a critical section that began before the window.
+ *   what is less urgent or charged to none, such as a critical section that began before the
+ * window.
  * - `overrun` of each VCPU k that interferes is added to R_i once: what VCPU k executes beyond its
  *   budget before it stops. Later budgets pay for it, so that VCPU k never executes more than this
  *   beyond the ticks that were available in the window.
- * - The supply, of a guest whose processor is a server on a shared core (supply.h): R_i is the least
- *   time in which the processor executes at least the right side of the equation. Between a and the
- *   end of the window the guest has work throughout.
+ * - The supply, of a guest whose processor is a server on a shared core (supply.h): R_i is the
+ * least time in which the processor executes at least the right side of the equation. Between a and
+ * the end of the window the guest has work throughout.
  */
 #ifndef SCHEDULE_ADMISSION_H
 #define SCHEDULE_ADMISSION_H

@@ -9,8 +9,8 @@
  * 1. Each tick of the budget has a time from which on it is available, and is executed at most
  *    R - C ticks after that time. For a busy window of the server's priority begins at some b, all
  *    its ticks of budget are available at b or later, and those of them before the tick in question
- *    are m at most. R(m + 1) is the least R for a budget of m + 1 ticks; R(m + 1) <= R - (C - m - 1),
- *    because the interference in R - (C - m - 1) is no more than that in R. The tick is executed
+ *    are m at most. R(m + 1) is the least R for a budget of m + 1 ticks; R(m + 1) <= R - (C - m -
+ * 1), because the interference in R - (C - m - 1) is no more than that in R. The tick is executed
  *    before b + R(m + 1), and is not available before b + m.
  * 2. At time a, every tick of the budget is available before a + T: it was used at a - 1 or before,
  *    and a tick that waits for another one waits for one that was used. The times are distinct. So
@@ -30,8 +30,8 @@
  * piece. Consecutive ticks of the budget, m of them, are in m / q + 3 pieces at most: the first and
  * the last in part, and one that has less than q ticks.
  *
- * A PIBS server (pibs_server.h) has one replenishment: no tick waits for another one, and a piece is
- * the whole budget.
+ * A PIBS server (pibs_server.h) has one replenishment: no tick waits for another one, and a piece
+ * is the whole budget.
  */
 #ifndef SCHEDULE_SUPPLY_H
 #define SCHEDULE_SUPPLY_H

@@ -25,6 +25,7 @@ from bulkhead.system.overheads import (
     source_count,
 )
 from bulkhead.system.parse import parse
+from bulkhead.system.shared_cores import show_shared_cores
 from bulkhead.system.supply import NO_SUPPLY, Supply
 
 BOARD = board_tree.load("qemu-virt")
@@ -135,3 +136,16 @@ def test_every_part_is_printed(tmp_path: Path) -> None:
         ["0", "one", "5 us", "1.2 us", "4.5 us", "16 ns", "10.716 us"],
         ["0", "driver", "5 us", "1.2 us", "9 us", "16 ns", "15.216 us"],
     ]  # fmt: skip
+
+
+def test_documented_tables_are_what_check_prints(tmp_path: Path) -> None:
+    text = (ROOT / "docs" / "shared-cores.md").read_text()
+    file = tmp_path / "system.toml"
+    file.write_text('board = "qemu-virt"\n' + text.split("```toml\n")[1].split("```")[0])
+    shared, printed = parse(file), io.StringIO()
+    console = Console(file=printed, width=200)
+    show_shared_cores(shared, BOARD, console)
+    show_overheads(shared, BOARD, console)
+    documented = re.findall(r"^    ((?:shared core|paid|added|1) .+)$", text, re.MULTILINE)
+    lines = [line.rstrip() for line in printed.getvalue().splitlines() if line]
+    assert lines == documented[: len(lines)]

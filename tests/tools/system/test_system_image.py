@@ -193,20 +193,22 @@ def test_tree_has_a_node_for_each_vcpu_of_a_core(tmp_path: Path) -> None:
 
 def test_tree_tells_each_vcpu_its_supply(tmp_path: Path) -> None:
     """VCPU 0 shares core 0 by budgets, VCPU 1 core 1 by weights, and VCPU 2 has core 2."""
-    shared = {"budget": 3_000_000, "period": 10_000_000}
-    one = replace(LINUX, cores=(0, 1, 2), pci=(), dma=Dma.NONE, **shared)
-    other = replace(CONTROL, cores=(0, 1), **shared)
+    budget, period = 3_000_000, 10_000_000
+    one = replace(LINUX, cores=(0, 1, 2), pci=(), dma=Dma.NONE, budget=budget, period=period)
+    other = replace(CONTROL, cores=(0, 1), budget=budget, period=period)
     credit = Cores((1,), Scheduler.CREDIT, 10_000_000, 1)
     placed = made(one, other, cores=(credit,))
     pack(placed, HYPERVISOR, tmp_path)
     nodes = dtlib.DT(str(tmp_path / "linux.dts")).get_node("/cpus").nodes.values()
     found = [each.props.get("bulkhead,supply") for each in nodes]
     (first, second, third) = [each if each is None else words(each) for each in found]
+    expected = supplies(placed.system, BOARD)[0][0]
     assert first is not None
+    assert expected is not None
     assert [high << 32 | low for high, low in zip(first[::2], first[1::2], strict=True)] == list(
-        astuple(supplies(placed.system, BOARD)[0][0])
+        astuple(expected)
     )
-    assert first[1] == 3_000_000
+    assert first[1] == budget
     assert (second, third) == ([0] * 12, None)
 
 

@@ -107,10 +107,10 @@ static void test_late_response_is_the_least_solution(void **state)
 
     (void)state;
     assert_true(admission_late_response(NULL, set, 4, 1) == 9);
-    assert_true(admission_late_response(NULL, set, 4, 2) == 30);             /* 11 + 2 * 8 + 3 * 1 */
+    assert_true(admission_late_response(NULL, set, 4, 2) == 30); /* 11 + 2 * 8 + 3 * 1 */
     assert_true(admission_late_response(NULL, set, 4, 0) == SCHEDULE_NEVER); /* utilization 1.3 */
-    assert_true(admission_late_response(NULL, with_io, 2, 0) == 16);         /* 6 + 5 + (16 - 5) / 2 */
-    assert_true(admission_late_response(NULL, slow, 2, 1) == 1600);          /* 48 + 16 * 97 */
+    assert_true(admission_late_response(NULL, with_io, 2, 0) == 16); /* 6 + 5 + (16 - 5) / 2 */
+    assert_true(admission_late_response(NULL, slow, 2, 1) == 1600);  /* 48 + 16 * 97 */
     slow[1].budget = 49; /* 1,634 are more than 16 periods */
     assert_true(admission_late_response(NULL, slow, 2, 1) == SCHEDULE_NEVER);
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A shared core whose hypervisor takes time (docs/decisions/0052-overheads-in-the-analysis.md): for
- * changes between VCPUs, for interrupts of VCPUs that do not execute, and for exits. The servers are
- * charged as the hypervisor charges them. In random sets that admission accepts with these costs, no
- * tick of a budget is executed later than the analysis says, and no guest receives less than the
- * supply.
+ * changes between VCPUs, for interrupts of VCPUs that do not execute, and for exits. The servers
+ * are charged as the hypervisor charges them. In random sets that admission accepts with these
+ * costs, no tick of a budget is executed later than the analysis says, and no guest receives less
+ * than the supply.
  */
 #include "core.h"
 #include "schedule/supply.h"
@@ -94,9 +94,9 @@ static bool choose_set(struct world *world)
 {
     struct admission_result result;
 
-    world->costs = (struct costs){random_between(&world->random, 1, 3),
-                                  random_between(&world->random, 1, 3),
-                                  random_between(&world->random, 1, 5)};
+    world->costs =
+        (struct costs){random_between(&world->random, 1, 3), random_between(&world->random, 1, 3),
+                       random_between(&world->random, 1, 5)};
     world->count = (unsigned)random_between(&world->random, 1, 4);
     for (unsigned i = 0; i < world->count; i++) {
         struct admission_vcpu *vcpu = &world->set[i];
@@ -109,8 +109,8 @@ static bool choose_set(struct world *world)
     if (decide(world, 25)) { /* an I/O VCPU for the period of the first */
         struct admission_vcpu *vcpu = &world->set[world->count];
 
-        *vcpu = (struct admission_vcpu){.kind = ADMISSION_IO_OF_PERIOD,
-                                        .period = world->set[0].period};
+        *vcpu =
+            (struct admission_vcpu){.kind = ADMISSION_IO_OF_PERIOD, .period = world->set[0].period};
         vcpu->budget = random_between(&world->random, 4, 4 + vcpu->period / 4);
         world->sources[world->count++] = 1;
     }
@@ -140,10 +140,9 @@ static void add_set(struct world *world)
         .budget = guest->budget,
         .period = guest->period,
         .delay = world->responses[world->guest].ticks - guest->budget,
-        .waiting =
-            guest->kind == ADMISSION_MAIN ? (guest->budget + pieces - 1) / pieces - 1 : 0,
-        .piece = guest->kind == ADMISSION_MAIN ? (guest->budget + pieces - 1) / pieces
-                                               : guest->budget,
+        .waiting = guest->kind == ADMISSION_MAIN ? (guest->budget + pieces - 1) / pieces - 1 : 0,
+        .piece =
+            guest->kind == ADMISSION_MAIN ? (guest->budget + pieces - 1) / pieces : guest->budget,
         .cost = world->costs.enter + world->costs.leave,
     };
 }
@@ -160,11 +159,10 @@ static unsigned number_of(const struct world *world, const struct core_vcpu *vcp
 
 static void begin_section(struct world *world, uint64_t most, unsigned payer, unsigned next)
 {
-    world->section = (struct section){.left = decide(world, 50)
-                                                  ? most
-                                                  : random_between(&world->random, 1, most),
-                                      .payer = payer,
-                                      .next = next};
+    world->section =
+        (struct section){.left = decide(world, 50) ? most : random_between(&world->random, 1, most),
+                         .payer = payer,
+                         .next = next};
 }
 
 /* Returns true if the VCPU has work and budget. */
@@ -173,9 +171,9 @@ static bool is_ready(struct world *world, unsigned vcpu)
     const struct core_vcpu *each = vcpu_of(world, vcpu);
     uint64_t now = world->core.now;
 
-    return each->runnable && (each->kind == ADMISSION_IO
-                                  ? pibs_server_available(&each->pibs, now)
-                                  : sporadic_server_available(&each->sporadic, now)) > 0;
+    return each->runnable &&
+           (each->kind == ADMISSION_IO ? pibs_server_available(&each->pibs, now)
+                                       : sporadic_server_available(&each->sporadic, now)) > 0;
 }
 
 static void wake(struct world *world, unsigned vcpu)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The supply of a budget, executed: servers share a core under random requests, and a guest that has
- * work throughout never executes less than supply_within() says, whatever it and the others did
+ * The supply of a budget, executed: servers share a core under random requests, and a guest that
+ * has work throughout never executes less than supply_within() says, whatever it and the others did
  * before. VCPUs inside the guest then keep their responses.
  */
 #include "core.h"
@@ -21,8 +21,8 @@ struct world {
     unsigned count;
     unsigned guest;
     struct supply supply;
-    unsigned busy; /* percent of the ticks at which a blocked VCPU wakes */
-    unsigned rest; /* percent of the ticks after which it blocks */
+    unsigned busy;                  /* percent of the ticks at which a blocked VCPU wakes */
+    unsigned rest;                  /* percent of the ticks after which it blocks */
     uint64_t executed[STRETCH + 1]; /* ticks since the stretch began */
 };
 
@@ -166,7 +166,8 @@ static void test_guests_receive_the_supply(void **state)
     assert_true(admitted >= SETS / 3);
 }
 
-/* A guest on the outer core, whose kernel schedules VCPUs. Its time runs also while others execute. */
+/* A guest on the outer core, whose kernel schedules VCPUs. Its time runs also while others execute.
+ */
 struct inside {
     struct core core;
     struct admission_vcpu set[CORE_VCPUS_MAX];
@@ -335,10 +336,8 @@ static void test_limits(void **state)
 {
     const struct supply none = {.budget = 0};
     const struct supply whole = {.budget = 7, .period = 7, .piece = 7};
-    const struct supply longest = {.budget = 1,
-                                   .period = SCHEDULE_PERIOD_MAX,
-                                   .delay = SCHEDULE_PERIOD_MAX,
-                                   .piece = 1};
+    const struct supply longest = {
+        .budget = 1, .period = SCHEDULE_PERIOD_MAX, .delay = SCHEDULE_PERIOD_MAX, .piece = 1};
     const struct supply costly = {.budget = 4, .period = 8, .piece = 2, .cost = 2};
     struct supply wrong = {.budget = 1, .period = 1, .piece = 1};
 

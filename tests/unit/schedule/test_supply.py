@@ -134,9 +134,7 @@ def least_supply(server: Server) -> list[int]:
     ids=str,
 )
 def test_no_guest_receives_less(server: Server) -> None:
-    supply = Supply(
-        server.budget, server.period, 0, server.smallest - 1, server.smallest, 0
-    )
+    supply = Supply(server.budget, server.period, 0, server.smallest - 1, server.smallest, 0)
     found = least_supply(server)
     said = [executed_within(supply, time, _HZ) for time in range(len(found))]
     assert all(one <= other for one, other in zip(said, found, strict=True))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The analysis of a core that is shared by budgets: response times, overheads, supplies of guests."""
+"""The analysis of a core that is shared by budgets: responses, overheads, supplies of guests."""
 
 from __future__ import annotations
 
@@ -91,9 +91,7 @@ def _vcpus(system: System, board: Board, core: int) -> Iterator[CoreVcpu]:
         policy = VcpuPolicy.IO if is_io else VcpuPolicy.MAIN
         if times is not None:
             line, lines = partition.line, partition.key_lines
-            pairs.append(
-                (partition, Vcpu(partition.name, policy, *times, (), line, lines, is_io))
-            )
+            pairs.append((partition, Vcpu(partition.name, policy, *times, (), line, lines, is_io)))
     sources = [source_count(system, board, partition) for partition, _ in pairs]
     ranks = [_rank(vcpu, index) for index, (_, vcpu) in enumerate(pairs)]
     changes = hypervisor_changes(board)

@@ -47,9 +47,7 @@ def _periods(partition: Partition) -> Iterator[int]:
             yield period
 
 
-def _has_room(
-    system: System, partition: Partition, times: tuple[int, int], board: Board
-) -> bool:
+def _has_room(system: System, partition: Partition, times: tuple[int, int], board: Board) -> bool:
     changed = replace(partition, budget=times[0], period=times[1])
     partitions = tuple(changed if each is partition else each for each in system.partitions)
     tried = replace(system, partitions=partitions)

@@ -37,8 +37,8 @@ static void load(void *blob, unsigned count, unsigned more)
         assert_int_equal(fdt_begin_node(blob, cpu == 0 ? "cpu@0" : "cpu@1"), 0);
         assert_int_equal(fdt_property_string(blob, "device_type", "cpu"), 0);
         if (cpu == 0 && count + more > 0) {
-            assert_int_equal(
-                fdt_property(blob, "bulkhead,supply", value, (int)(count * 4 + more)), 0);
+            assert_int_equal(fdt_property(blob, "bulkhead,supply", value, (int)(count * 4 + more)),
+                             0);
         }
         if (cpu == 1) {
             assert_int_equal(fdt_property(blob, "bulkhead,supply", value, 48), 0);

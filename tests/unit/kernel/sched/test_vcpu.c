@@ -285,8 +285,8 @@ static void test_waiter_lends_its_budget(void **state)
     kernel_run(init_loan);
 }
 
-/* A processor that executes the kernel for 50 in 100 ns, with a gap of 60: a VCPU of 50 in 200 needs
- * up to 110 ns, and 51 are too much in 110. */
+/* A processor that executes the kernel for 50 in 100 ns, with a gap of 60: a VCPU of 50 in 200
+ * needs up to 110 ns, and 51 are too much in 110. */
 static void init_share(void)
 {
     static const struct supply supply = {.budget = 50, .period = 100, .delay = 10, .piece = 50};
