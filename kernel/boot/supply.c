@@ -3,10 +3,11 @@
 
 #include "kernel/devicetree.h"
 #include "kernel/print.h"
+#include <stddef.h>
 
 enum { BUDGET, PERIOD, DELAY, WAITING, PIECE, COST, MEMBERS };
 
-static uint64_t member(const uint32_t *cells, unsigned number)
+static uint64_t member(const uint32_t *cells, size_t number)
 {
     return (uint64_t)devicetree_cell(&cells[2 * number]) << 32 |
            devicetree_cell(&cells[2 * number + 1]);

@@ -78,7 +78,7 @@ def _system(partition: str, cores: list[int], by_weight: bool, budget: str, peri
 
 
 def _guest_system(cores: list[int], by_weight: bool) -> str:
-    return _system(_GUEST, cores, by_weight, "1500 us", "5 ms")
+    return _system(_GUEST, cores, by_weight, "1400 us", "5 ms")
 
 
 class Shell:
