@@ -32,13 +32,14 @@ console = "interactive"
 [[partition]]
 name = "spin"
 cores = [0]
-budget = "{others} ms"
+budget = "{others} us"
 period = "10 ms"
 memory = "16 MiB"
 image = "share"
 arguments = "role=spin begin=0 end=4000000"
 """
 _PERIOD_MS = 10
+_CHANGES_US = 100  # of each period are left for changes between the two, and for exits
 _HZ = 100  # ticks a second in /proc/stat (USER_HZ)
 _STOLEN_ERROR_MAX, _IDLE_MAX = 0.05, 0.1
 _TICKS_MIN = 200
@@ -88,7 +89,7 @@ def _work(guest: GuestProcess) -> Times:
 @pytest.mark.parametrize("budget", [3, 6])
 def test_linux_shows_stolen_time(start_guest: StartGuest, tmp_path: Path, budget: int) -> None:
     """Linux works all the time: it gets its budget, and the rest is stolen, not idle."""
-    text = _SYSTEM.format(budget=budget, others=_PERIOD_MS - budget)
+    text = _SYSTEM.format(budget=budget, others=1000 * (_PERIOD_MS - budget) - _CHANGES_US)
     guest, _ = boot(start_guest, tmp_path, text)
     guest.wait_for_match(r"(?m)^linux\| .*linux: ready", timeout=300)
     # The host may pause the machine in the turn of one partition, which changes the shares.
