@@ -21,6 +21,8 @@ PROGRAMS = {
     "figures": ("core", "tokens"),
     "admission": (),
     "guarantees": ("core", "tokens"),
+    "supply": ("core", "tokens"),
+    "overheads": ("core", "tokens"),
     "workloads": ("tokens",),
 }
 COMPILE = ["gcc", "-std=c11", "-O1", "-w", f"-I{SOURCES / 'include'}", f"-I{TESTS}"]
@@ -55,6 +57,41 @@ DEFECT_B = Mutation(
 
 MUTATIONS = [
     DEFECT_B,
+    Mutation(
+        "supply: small pieces wait for nothing",
+        "supply.c",
+        "return supply->budget - supply->waiting;",
+        "return supply->budget;",
+        ("supply",),
+    ),
+    Mutation(
+        "supply: the second budget begins too early",
+        "supply.c",
+        "supply->budget - supply->waiting;\n}\n\n/* Returns the ticks of budget that",
+        "supply->budget - supply->waiting - 1;\n}\n\n/* Returns the ticks of budget that",
+        ("supply",),
+    ),
+    Mutation(
+        "supply: pieces in part pay nothing",
+        "supply.c",
+        "MORE_PIECES 3u",
+        "MORE_PIECES 0u",
+        ("overheads",),
+    ),
+    Mutation(
+        "overheads: no blocking",
+        "admission.c",
+        " + set->vcpus[subject->vcpu].blocking",
+        "",
+        ("overheads",),
+    ),
+    Mutation(
+        "overheads: no overrun",
+        "admission.c",
+        "        sum += vcpu->overrun;\n",
+        "",
+        ("overheads",),
+    ),
     Mutation(
         "head's time lost in a merge", "replenishment.c", "next->time = head.time;", "(void)0;"
     ),
