@@ -35,6 +35,9 @@
 #define REGISTER_NAME_MASK   0x3ffc1eu
 #define REGISTER_SGI1R       REGISTER_NAME(3u, 0u, 12u, 11u, 5u) /* ICC_SGI1R_EL1 */
 #define REGISTER_DIR         REGISTER_NAME(3u, 0u, 12u, 11u, 1u) /* ICC_DIR_EL1 */
+#define REGISTER_RPR         REGISTER_NAME(3u, 0u, 12u, 11u, 3u) /* ICC_RPR_EL1 */
+#define REGISTER_CTLR        REGISTER_NAME(3u, 0u, 12u, 12u, 4u) /* ICC_CTLR_EL1 */
+#define REGISTER_PMR         REGISTER_NAME(3u, 0u, 4u, 6u, 0u)   /* ICC_PMR_EL1 */
 #define REGISTER_IC_IALLUIS  REGISTER_NAME(1u, 0u, 7u, 1u, 0u)
 #define REGISTER_CRN(name)   ((name) >> 10 & 0xfu)
 #define REGISTER_READ(iss)   (((iss) & 1u) != 0)

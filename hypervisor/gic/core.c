@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "gic/direct.h"
 #include "gic/internal.h"
+#include "gic/list_register.h"
 #include "gic/listed.h"
 #include "gic/system_registers.h"
 #include "vcpu/same_core.h"
@@ -15,12 +17,16 @@ void gic_reset_core(struct vcpu *vcpu)
     gic_registers_reset();
     if (listed_has(partition)) {
         listed_reset(vcpu);
+    } else {
+        direct_reset(vcpu);
     }
 }
 
-void gic_open_core(void)
+void gic_open_core(const struct vcpu *vcpu)
 {
-    gic_registers_mask(PRIORITY_MASK_OPEN);
+    if (listed_has(vcpu->partition)) {
+        gic_registers_mask(PRIORITY_MASK_OPEN);
+    }
 }
 
 const char *gic_start_core(struct vcpu *vcpu)
@@ -33,7 +39,11 @@ const char *gic_start_core(struct vcpu *vcpu)
     if (!listed_shares_group1(partition)) {
         gic_registers_enable_group0();
     }
-    return listed_has(partition) ? listed_start(vcpu) : NULL;
+    if (listed_has(partition)) {
+        return listed_start(vcpu);
+    }
+    gic_registers_control_lists(LIST_CONTROL_TRAP_COMMON);
+    return NULL;
 }
 
 uint32_t gic_acknowledge(const struct partition *partition)
@@ -52,7 +62,7 @@ void gic_end(const struct partition *partition, uint32_t interrupt)
     } else {
         gic_registers_end_group0(interrupt);
     }
-    if (listed_has(partition)) {
+    if (gic_registers_ends_are_split()) {
         gic_end_dropped(interrupt);
     }
 }

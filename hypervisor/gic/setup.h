@@ -45,7 +45,7 @@ void gic_reset_partition(struct partition *partition);
 void gic_reset_core(struct vcpu *vcpu);
 
 /* Lets listed interrupts be signalled from now on. Called on the core, before its VCPU executes. */
-void gic_open_core(void);
+void gic_open_core(const struct vcpu *vcpu);
 
 /* Routes an SPI of the hypervisor to a core (the description's index) and makes it pending, so that
  * the core's monitor handles it at least once. */

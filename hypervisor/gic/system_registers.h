@@ -2,8 +2,8 @@
 /*
  * Accesses of EL2 to this core's CPU interface (IHI 0069, chapter 12, "AArch64 System register
  * descriptions"). With HCR_EL2.FMO set and IMO clear, a guest accesses the physical registers of
- * Group 1. In place of the registers of Group 0 and of both groups (PMR, CTLR, RPR, DIR) it
- * accesses virtual ones.
+ * Group 1. In place of the registers of Group 0 it accesses virtual ones. Accesses to the registers
+ * of both groups (PMR, CTLR, RPR, DIR) trap (gic/direct.h).
  */
 #ifndef HYPERVISOR_GIC_SYSTEM_REGISTERS_H
 #define HYPERVISOR_GIC_SYSTEM_REGISTERS_H
@@ -119,12 +119,34 @@ static inline void gic_registers_reset_virtual(void)
     }
 }
 
+/* Returns the number of bits that a priority has. */
+static inline unsigned gic_registers_priority_bits(void)
+{
+    return (unsigned)((GIC_REGISTER_READ(ICC_CTLR_EL1) & ICC_CTLR_PRIORITIES) >> 8) + 1;
+}
+
+static inline uint64_t gic_registers_control(void)
+{
+    return GIC_REGISTER_READ(ICC_CTLR_EL1);
+}
+
+static inline void gic_registers_set_control(uint64_t value)
+{
+    GIC_REGISTER_WRITE(ICC_CTLR_EL1, value);
+    __asm__ volatile("isb" : : : "memory");
+}
+
+/* Returns true in EOImode 1. */
+static inline bool gic_registers_ends_are_split(void)
+{
+    return (GIC_REGISTER_READ(ICC_CTLR_EL1) & ICC_CTLR_EOI_MODE) != 0;
+}
+
 /* Selects EOImode 1: dropping an interrupt's priority and deactivating it are separate writes from
  * now on. */
 static inline void gic_registers_split_ends(void)
 {
-    GIC_REGISTER_WRITE(ICC_CTLR_EL1, ICC_CTLR_EOI_MODE);
-    __asm__ volatile("isb" : : : "memory");
+    gic_registers_set_control(ICC_CTLR_EOI_MODE);
 }
 
 /* Enables Group 1 for the hypervisor. */
@@ -204,9 +226,7 @@ static inline void gic_registers_drop_group1(uint32_t number)
  * of interrupt priority": SCR_EL3.FIQ is 1). Changes ICC_PMR_EL1. */
 static inline bool gic_registers_mask_has_lowest_priority(void)
 {
-    uint64_t bits = ((GIC_REGISTER_READ(ICC_CTLR_EL1) & ICC_CTLR_PRIORITIES) >> 8) + 1;
-
-    GIC_REGISTER_WRITE(ICC_PMR_EL1, UINT64_C(1) << (8 - bits));
+    GIC_REGISTER_WRITE(ICC_PMR_EL1, UINT64_C(1) << (8 - gic_registers_priority_bits()));
     return GIC_REGISTER_READ(ICC_PMR_EL1) != 0;
 }
 

@@ -75,6 +75,6 @@ _Noreturn void power_start(struct vcpu *vcpu)
     vcpu->report.state = REPORT_RUNNING;
     vcpu->report.starts++;
     __atomic_store_n(&power->state, VCPU_ON, __ATOMIC_RELEASE);
-    gic_open_core();
+    gic_open_core(vcpu);
     monitor_resume(registers);
 }

@@ -51,7 +51,7 @@ _SAMPLES = 1000
     ("board", "keys"),
     [
         ("qemu-virt", 'interrupts = "listed"'),
-        ("qemu-virt", 'interrupts = "direct"\narguments = "split=no"'),
+        ("qemu-virt", 'interrupts = "direct"'),
         ("qemu-virt-secure", 'interrupts = "direct"\narguments = "step=16"'),
     ],
     ids=["listed", "direct", "two-security-states"],
@@ -66,6 +66,18 @@ def test_priorities_of_a_partition(
     assert "guest| PASS" in guest.console().splitlines()
     (report,) = (each for each in reports(guest, layout) if each.partition == 0)
     assert (report.exits["listed"] > 0) == ("listed" in keys or board == "qemu-virt-secure")
+
+
+def test_priorities_on_a_core_shared_by_weights(start_guest: StartGuest, tmp_path: Path) -> None:
+    """By budgets: test_shared_cores.py, test_programs_on_one_core_pass."""
+    text = '[[core]]\nnumbers = [0]\nscheduler = "credit"\n' + "".join(
+        f'[[partition]]\nname = "{name}"\ncores = [0]\nweight = 100\nmemory = "64 MiB"\n'
+        f'image = "{image}"\n'
+        for name, image in (("guest", "priorities"), ("loop", "control"))
+    )
+    guest, _ = boot(start_guest, tmp_path, f'board = "qemu-virt"\n{text}')
+    guest.wait_for_match(r"(?m)^guest\| (PASS|FAIL.*)$", timeout=60)
+    assert "guest| PASS" in guest.console().splitlines()
 
 
 def test_priorities_of_a_machine(start_guest: StartGuest, compiler: str) -> None:

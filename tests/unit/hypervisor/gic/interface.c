@@ -81,13 +81,14 @@ bool interface_is_signalled(void)
 
 bool interface_needs_maintenance(void)
 {
-    unsigned used = 0, pending = 0;
+    unsigned used = 0, pending = 0, notices = 0;
 
     for (unsigned i = 0; i < own()->list_count; i++) {
         used += (own()->lists[i] & LIST_STATE) != 0;
         pending += (own()->lists[i] & LIST_STATE) == LIST_PENDING;
+        notices += list_register_has_notice(own()->lists[i]);
     }
-    return ((own()->control & LIST_CONTROL_NONE_PENDING) != 0 && pending == 0) ||
+    return notices != 0 || ((own()->control & LIST_CONTROL_NONE_PENDING) != 0 && pending == 0) ||
            ((own()->control & LIST_CONTROL_UNDERFLOW) != 0 && used <= 1) ||
            ((own()->control & LIST_CONTROL_ABSENT) != 0 && own()->ends != 0);
 }
@@ -176,6 +177,28 @@ void gic_registers_reset_virtual(void)
     own()->nested_count = 0;
 }
 
+unsigned gic_registers_priority_bits(void)
+{
+    return 5;
+}
+
+/* PRIbits, IDbits, A3V and RSS, and ExtRange, which guests do not see. */
+uint64_t gic_registers_control(void)
+{
+    return 0xc8400 | (own()->is_split ? ICC_CTLR_EOI_MODE : 0);
+}
+
+void gic_registers_set_control(uint64_t value)
+{
+    gic_model_require((value & ~ICC_CTLR_EOI_MODE) == 0, "CBPR and PMHE stay 0", value);
+    own()->is_split = value != 0;
+}
+
+bool gic_registers_ends_are_split(void)
+{
+    return own()->is_split;
+}
+
 void gic_registers_split_ends(void)
 {
     own()->is_split = true;
@@ -262,7 +285,9 @@ uint32_t gic_registers_free_lists(void)
     uint32_t free = 0;
 
     for (unsigned i = 0; i < own()->list_count; i++) {
-        free |= (uint32_t)((own()->lists[i] & LIST_STATE) == 0) << i;
+        free |= (uint32_t)((own()->lists[i] & LIST_STATE) == 0 &&
+                           !list_register_has_notice(own()->lists[i]))
+                << i;
     }
     return free;
 }

@@ -145,7 +145,7 @@ static int setup(void **state)
     gic_reset_partition(&machine_partition);
     assert_null(gic_start_core(&machine_vcpu));
     gic_reset_core(&machine_vcpu);
-    gic_open_core();
+    gic_open_core(&machine_vcpu);
     made.guarded = true;
     for (unsigned i = 0; i < COUNT; i++) {
         set_priority(i, 0x20 + 0x10 * (i % 5));
@@ -606,7 +606,7 @@ static void test_reset_keeps_spis(void **state)
     assert_int_equal(made.gic.distributor.active[1], 0);
     assert_true((made.gic.distributor.pending[1] & 1u << 8) != 0);
     assert_false(interface_is_signalled());
-    gic_open_core();
+    gic_open_core(&machine_vcpu);
     check();
 }
 
@@ -785,7 +785,7 @@ static void test_views_of_priorities(void **state)
         enable(0, true);
         raise(0);
         assert_false(interface_is_signalled()); /* until gic_open_core() */
-        gic_open_core();
+        gic_open_core(&machine_vcpu);
         check();
         assert_int_equal(interface_guest_pending(), 0x10);
     }
@@ -832,7 +832,7 @@ static void test_random(void **state)
         made.interface.is_raw = seed % 10 == 0;
         machine_vcpu.shared = seed % 2 == 0 ? &shared : NULL;
         assert_null(gic_start_core(&machine_vcpu));
-        gic_open_core();
+        gic_open_core(&machine_vcpu);
         made.interface.guest_splits = seed % 3 == 0;
         for (unsigned i = 0; i < COUNT; i++) {
             enable(i, true);

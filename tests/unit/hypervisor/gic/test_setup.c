@@ -7,8 +7,11 @@
 
 #include <cmocka.h>
 
+#include "gic/direct.h"
+#include "gic/list_register.h"
 #include "gic/setup.h"
 #include "gic/sgi.h"
+#include "gic/system_registers.h"
 #include "machine.h"
 #include <devices/gic_registers.h>
 #include <string.h>
@@ -242,6 +245,62 @@ static void test_group0(void **state)
     }
 }
 
+/* The registers that both groups have in common, of a guest with direct interrupts. */
+static void test_common_registers(void **state)
+{
+    (void)state;
+    assert_null(gic_start_core(&machine_vcpu));
+    assert_int_equal(made.interface.control, LIST_CONTROL_TRAP_COMMON);
+    made.interface.mask = 0xff;
+    made.interface.is_split = true;
+    gic_reset_core(&machine_vcpu);
+    gic_open_core(&machine_vcpu);
+    assert_int_equal(direct_mask(&machine_vcpu), 0);
+    assert_int_equal(direct_control(), 0x48400);
+    for (uint32_t value = 0; value <= 0x1ff; value++) {
+        uint32_t kept = value & 0xf8; /* 5 bits */
+
+        direct_set_mask(&machine_vcpu, value); /* the model checks that Group 0 is signalled */
+        assert_int_equal(direct_mask(&machine_vcpu), kept);
+        assert_int_equal(made.interface.mask, kept < 0x10 ? 0x10 : kept);
+    }
+    direct_set_control(UINT64_MAX); /* the model checks that only EOImode changes */
+    assert_int_equal(direct_control(), 0x48402);
+    direct_set_control(~UINT64_C(2));
+    assert_int_equal(direct_control(), 0x48400);
+}
+
+static bool is_active(uint32_t number)
+{
+    const struct gic_bank *bank =
+        number < 32 ? &made.gic.redistributors[1].bank : &made.gic.distributor;
+
+    return (bank->active[number / 32] >> number % 32 & 1) != 0;
+}
+
+/* A guest with EOImode 1 deactivates its interrupts, and no others. */
+static void test_deactivation(void **state)
+{
+    (void)state;
+    direct_set_control(ICC_CTLR_EOI_MODE);
+    for (uint32_t number = 0; number < 1020; number++) {
+        bool is_own = number < 32 ? (GUEST >> number & 1) != 0
+                                  : partition_owns_interrupt(&machine_partition, number);
+
+        made.gic.redistributors[1].bank.active[0] = UINT32_MAX;
+        memset(made.gic.distributor.active, 0xff, sizeof(made.gic.distributor.active));
+        assert_int_equal(direct_deactivate(&machine_vcpu, number),
+                         is_own ? ACCESS_DONE : ACCESS_REFUSED);
+        assert_int_equal(is_active(number), !is_own);
+    }
+    assert_int_equal(direct_deactivate(&machine_vcpu, 1023), ACCESS_REFUSED);
+    assert_int_equal(direct_deactivate(&machine_vcpu, 0xffffff), ACCESS_REFUSED);
+    direct_set_control(0);
+    made.gic.distributor.active[1] = UINT32_MAX;
+    assert_int_equal(direct_deactivate(&machine_vcpu, 33), ACCESS_DONE);
+    assert_true(is_active(33));
+}
+
 /* The firmware's group is not touched: the access might trap to it. */
 static void test_core_with_two_security_states(void **state)
 {
@@ -279,6 +338,8 @@ int main(void)
         cmocka_unit_test_setup(test_route, setup),
         cmocka_unit_test_setup(test_active_priorities, setup),
         cmocka_unit_test_setup(test_group0, setup),
+        cmocka_unit_test_setup(test_common_registers, setup),
+        cmocka_unit_test_setup(test_deactivation, setup),
         cmocka_unit_test_setup(test_core_with_two_security_states, setup),
     };
 

@@ -6,6 +6,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#define ICC_CTLR_EOI_MODE   (UINT64_C(1) << 1)
+#define ICC_CTLR_PRIORITIES (UINT64_C(7) << 8)
+
 void gic_registers_reset(void);
 uint64_t gic_registers_hide_active(void);
 void gic_registers_restore_active(uint64_t active);
@@ -16,6 +19,10 @@ void gic_registers_send_group0(uint64_t value);
 void gic_registers_send_group1(uint64_t value);
 
 /* interface.c */
+unsigned gic_registers_priority_bits(void);
+uint64_t gic_registers_control(void);
+void gic_registers_set_control(uint64_t value);
+bool gic_registers_ends_are_split(void);
 void gic_registers_reset_virtual(void);
 void gic_registers_split_ends(void);
 void gic_registers_enable_group0(void);
