@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define CONSOLE_INPUT_BYTES    512u
+#define CONSOLE_INPUT_BYTES    384u
 #define CONSOLE_LINE_BYTES     160u /* a longer line is printed in parts */
 #define VIRTUAL_UART_REGISTERS 19u
 #define VIRTUAL_UART_FIFO      16u /* bytes to transmit; size in the PL011 revision that is shown */

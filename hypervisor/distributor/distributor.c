@@ -5,6 +5,7 @@
 
 #include "distributor/route.h"
 #include "gic/listed.h"
+#include "gic/muted.h"
 #include "gic/system_registers.h"
 #include "scheduler/core.h"
 #include "vcpu/same_core.h"
@@ -70,7 +71,8 @@ static uint32_t announce_route(struct partition *partition, uint32_t number)
 {
     uintptr_t registers = gic_distributor(partition->constant.system).interrupts;
 
-    if ((device_read32(registers + GIC_ISACTIVER + UINT64_C(4) * (number / 32)) >> number % 32 &
+    if (!muted_has(partition, number) &&
+        (device_read32(registers + GIC_ISACTIVER + UINT64_C(4) * (number / 32)) >> number % 32 &
          1) == 0) {
         return 0;
     }

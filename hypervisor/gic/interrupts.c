@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "gic/interrupts.h"
 
+#include "gic/list_register.h"
 #include "gic/listed.h"
+#include "gic/muted.h"
 #include <arch/device_access.h>
 #include <devices/gic_registers.h>
 
@@ -67,19 +69,28 @@ static bool is_own_list(const struct interrupts *interrupts)
 
 /* Returns the value that the guest reads. `value`: the value of the GIC's register. An interrupt
  * that waits in a list register is active in the GIC and pending for the guest. In a list register
- * of another VCPU, waiting and active interrupts can't be distinguished, and both read as
- * active. */
+ * of another VCPU, waiting and active interrupts can't be distinguished, and both read as active. A
+ * muted interrupt is disabled in the GIC and enabled for the guest, and it is listed. */
 static uint32_t read_bits(const struct interrupts *interrupts, uint32_t offset, uint32_t first,
                           uint32_t value)
 {
-    struct listed_word listed;
+    struct listed_word listed = {0, 0};
+    uint32_t muted;
 
-    if (offset < GIC_ISPENDR || offset >= GIC_IPRIORITYR || !is_own_list(interrupts)) {
+    if (offset < GIC_ISENABLER || offset >= GIC_IPRIORITYR || !are_listed(interrupts)) {
         return value;
     }
-    listed = listed_read(interrupts->vcpu, first);
-    return offset < GIC_ISACTIVER ? value | listed.pending
-                                  : (value & ~(listed.pending & ~listed.active)) | listed.active;
+    muted = muted_word(interrupts->vcpu->partition, first);
+    if (offset < GIC_ISPENDR) {
+        return value | muted;
+    }
+    if (is_own_list(interrupts)) {
+        listed = listed_read(interrupts->vcpu, first);
+    }
+    if (offset < GIC_ISACTIVER) {
+        return value | listed.pending;
+    }
+    return ((value | muted) & ~(listed.pending & ~listed.active)) | listed.active;
 }
 
 /* Returns GIC_ICENABLER, GIC_ICPENDR or GIC_ICACTIVER if the register at `offset` is of this kind,
@@ -97,11 +108,14 @@ static uint32_t sgi_bits(uint32_t first)
 }
 
 /* Returns those of the interrupts `ones` of a word that may be in a list register: PPIs and SPIs
- * that are active in the GIC, and all SGIs. */
+ * that are active in the GIC, SPIs that are in a list register of this VCPU or muted, and all
+ * SGIs. */
 static uint32_t listable_of(const struct interrupts *interrupts, uint32_t first, uint32_t ones)
 {
-    return ones & (device_read32(interrupts->frame.interrupts + GIC_ISACTIVER + first / 8) |
-                   sgi_bits(first));
+    uint32_t active = device_read32(interrupts->frame.interrupts + GIC_ISACTIVER + first / 8);
+
+    return ones & (read_bits(interrupts, GIC_ISACTIVER, first, active) | active |
+                   read_bits(interrupts, GIC_ISPENDR, first, 0) | sgi_bits(first));
 }
 
 /* Returns true if a write to GIC_ICACTIVER has to wait until VCPUs of other cores have followed
@@ -141,17 +155,22 @@ static void write_bits(const struct interrupts *interrupts, uint32_t offset, uin
                        uint32_t ones)
 {
     uint32_t kind = are_listed(interrupts) ? clear_register_kind(offset) : 0, held, uncalled = 0;
+    uint32_t muted = 0;
 
     if (kind == GIC_ICACTIVER) {
         held = clear_active(interrupts, offset, first, ones, &uncalled);
     } else {
-        device_write32(interrupts->frame.interrupts + offset, ones);
+        if (are_listed(interrupts) && first >= GIC_PRIVATE_COUNT && offset < GIC_ISPENDR) {
+            muted = muted_write_enables(interrupts->vcpu, offset, first, ones);
+        } else {
+            device_write32(interrupts->frame.interrupts + offset, ones);
+        }
         if (kind == GIC_ICENABLER) {
             /* After RWP reads as 0, no core acknowledges these interrupts any more (IHI 0069,
              * GICD_CTLR.RWP). */
             (void)gic_wait_clear(interrupts->frame.control, interrupts->frame.write_pending);
         }
-        held = kind != 0 ? listable_of(interrupts, first, ones) : 0;
+        held = kind != 0 ? listable_of(interrupts, first, ones) | muted : 0;
     }
     if (held != 0) {
         listed_clear(interrupts->vcpu, interrupts->listed_by, uncalled, kind, first, held);

@@ -43,6 +43,12 @@
  * PPI or SPI that is listed, evicted or set aside is active in the GIC, so that it is signalled
  * once. An SGI is inactive there, so that it may be signalled again.
  *
+ * An SPI that arrives nevertheless, because a guest of another partition has ended its active
+ * state, is muted (gic/muted.h). If it is listed, its list register has no HW bit from then on, and
+ * its end enters EL2. The mute ends with the active state, or with transitions 2 and 4. So a guest
+ * of another partition causes at most two exits for each interrupt of this one that is listed, and
+ * one each time that this one is set aside.
+ *
  * The guest does not execute and no interrupt is taken during an operation. So neither can tell in
  * which order the operation accesses the GIC, the list registers, ICH_HCR_EL2 and ICC_PMR_EL1,
  * except for these (IHI 0069):
@@ -62,6 +68,7 @@
 #include "distributor/route.h"
 #include "gic/internal.h"
 #include "gic/listed_internal.h"
+#include "gic/muted.h"
 #include "gic/system_registers.h"
 #include "vcpu/same_core.h"
 #include <devices/gic_registers.h>
@@ -94,6 +101,21 @@ static void end_counted(struct vcpu *vcpu, uint64_t control)
     }
 }
 
+void listed_end(const struct vcpu *vcpu, uint32_t number)
+{
+    physical_deactivate(vcpu, number);
+    muted_remove(vcpu, number);
+}
+
+/* Ends a muted interrupt that is neither pending nor active for the guest any more. `value`: of its
+ * list register. */
+static void end_noticed(const struct vcpu *vcpu, uint64_t value)
+{
+    if (list_register_has_notice(value)) {
+        listed_end(vcpu, list_register_number(value));
+    }
+}
+
 struct lists listed_fold(struct vcpu *vcpu)
 {
     struct lists lists;
@@ -104,6 +126,7 @@ struct lists listed_fold(struct vcpu *vcpu)
         uint64_t value = gic_registers_listed(i);
 
         lists.values[i] = (value & LIST_STATE) != 0 ? value : 0;
+        end_noticed(vcpu, value);
     }
     lists.control = gic_registers_list_control();
     lists.guest_splits = gic_registers_guest_splits_end();
@@ -119,8 +142,11 @@ void listed_flush(const struct lists *lists)
     uint64_t control = lists_control(lists);
 
     for (unsigned i = 0; i < lists->count; i++) {
-        list->numbers[i] = (uint16_t)list_register_number(lists->values[i]);
-        gic_registers_list(i, lists->values[i]);
+        uint64_t value = (lists->values[i] & LIST_STATE) != 0 ? lists->values[i] : 0;
+
+        end_noticed(lists->vcpu, lists->values[i]);
+        list->numbers[i] = (uint16_t)list_register_number(value);
+        gic_registers_list(i, value);
     }
     if (control != lists->control) {
         gic_registers_control_lists(control);
@@ -134,11 +160,19 @@ void listed_flush(const struct lists *lists)
 void listed_return(const struct vcpu *vcpu, uint32_t number)
 {
     physical_pend_edge(vcpu, number);
-    physical_deactivate(vcpu, number);
+    listed_end(vcpu, number);
+}
+
+static bool is_aside(const struct vcpu *vcpu, uint32_t number)
+{
+    return (vcpu->list.aside[number / 32] >> number % 32 & 1) != 0;
 }
 
 void listed_set_aside(struct vcpu *vcpu, uint32_t number)
 {
+    if (number >= GIC_PRIVATE_COUNT && is_aside(vcpu, number)) {
+        muted_add(vcpu, number);
+    }
     vcpu->list.aside[number / 32] |= UINT32_C(1) << number % 32;
     vcpu->list.has_aside = true;
 }
@@ -164,7 +198,7 @@ void listed_end_evicted(struct vcpu *vcpu, uint32_t evicted)
     uint32_t number = list->evicted[evicted] & EVICTED_NUMBER;
     bool is_pending = (list->evicted[evicted] & EVICTED_PENDING) != 0;
 
-    physical_deactivate(vcpu, number);
+    listed_end(vcpu, number);
     if (is_pending) {
         listed_return(vcpu, number);
     }
@@ -229,6 +263,43 @@ static void list_acknowledged(struct lists *lists, uint32_t number, uint32_t pri
     }
 }
 
+/* Returns true if a guest of the partition has written to the GIC, and the list registers of the
+ * VCPU do not agree with the write yet. */
+static bool has_to_revise(const struct vcpu *vcpu)
+{
+    return (__atomic_load_n(&vcpu->partition->atomic.changes.vcpus, __ATOMIC_ACQUIRE) >>
+                vcpu->number &
+            1) != 0;
+}
+
+/* Returns true if an acknowledged SPI is listed, evicted or set aside, and no guest of the
+ * partition has ended its active state. `index`, `evicted`: where it was found. */
+static bool has_come_again(const struct vcpu *vcpu, uint32_t number, unsigned index,
+                           uint32_t evicted)
+{
+    bool is_held = index != LISTS_NONE || evicted != vcpu->list.evicted_count;
+
+    return number >= GIC_PRIVATE_COUNT &&
+           (is_aside(vcpu, number) || (is_held && !has_to_revise(vcpu)));
+}
+
+/* Mutes an SPI that has come again. It is active in the GIC, as it is or will be for the guest. An
+ * edge that the guest has not seen is kept in the GIC. */
+static void mute(struct lists *lists, uint32_t number, unsigned index)
+{
+    const struct vcpu *vcpu = lists->vcpu;
+    bool is_pending =
+        index != LISTS_NONE ? (lists->values[index] & LIST_PENDING) != 0 : is_aside(vcpu, number);
+
+    if (!is_pending) {
+        physical_pend_edge(vcpu, number);
+    }
+    muted_add(vcpu, number);
+    if (index != LISTS_NONE) {
+        lists->values[index] = list_register_with_notice(lists->values[index]);
+    }
+}
+
 /* Makes an evicted interrupt pending that was acknowledged once more. For an SGI that is usual. A
  * PPI or SPI is active in the GIC again, as it is for the guest: then only an edge has to be kept.
  * So an interrupt is evicted once at most. */
@@ -261,7 +332,9 @@ bool listed_resolve(struct vcpu *vcpu)
     }
     index = lists_find(&lists, number);
     evicted = lists_find_evicted(list, number);
-    if (index != LISTS_NONE) {
+    if (has_come_again(vcpu, number, index, evicted)) {
+        mute(&lists, number, index);
+    } else if (index != LISTS_NONE) {
         lists_pend(&lists, index);
     } else if (evicted != list->evicted_count) {
         pend_evicted(vcpu, evicted);
@@ -288,7 +361,8 @@ static void readmit(struct lists *lists)
     while (list->evicted_count != 0 && lists_count(lists, LIST_STATE) < LIST_REGISTERS_MIN) {
         uint32_t number = list->evicted[list->evicted_count - 1] & EVICTED_NUMBER;
 
-        lists_readmit(lists, physical_priority(lists->vcpu, number));
+        lists_readmit(lists, physical_priority(lists->vcpu, number),
+                      muted_has(lists->vcpu->partition, number));
     }
 }
 
@@ -385,9 +459,12 @@ const char *listed_start(struct vcpu *vcpu)
 
 void listed_reset(struct vcpu *vcpu)
 {
+    struct interrupt_list *list = &vcpu->list;
     struct lists lists;
 
-    vcpu->list.evicted_count = 0;
+    for (; list->evicted_count != 0; list->evicted_count--) {
+        muted_remove(vcpu, list->evicted[list->evicted_count - 1] & EVICTED_NUMBER);
+    }
     lists = listed_fold(vcpu);
     for (unsigned i = 0; i < lists.count; i++) {
         uint64_t value = lists.values[i];
@@ -398,6 +475,7 @@ void listed_reset(struct vcpu *vcpu)
             is_of_guest(vcpu, number) && physical_is_active(vcpu, number)) {
             listed_return(vcpu, number);
         }
+        muted_remove(vcpu, number);
         lists.values[i] = 0;
     }
     gic_registers_reset_virtual();

@@ -71,7 +71,7 @@ void listed_deactivate(struct vcpu *vcpu, uint64_t value);
 void listed_revise(struct vcpu *vcpu);
 
 /* For a VCPU on a shared core: keeps an interrupt that was acknowledged until listed_bring_back().
- * The VCPU need not execute. */
+ * An SPI that is set aside already is muted until then (gic/muted.h). The VCPU need not execute. */
 void listed_set_aside(struct vcpu *vcpu, uint32_t number);
 
 /* Makes an interrupt that was acknowledged pending in the GIC again: an SPI, or one of the VCPU,

@@ -3,6 +3,7 @@
  * of a guest enters EL2. */
 #include "gic/listed.h"
 
+#include "gic/muted.h"
 #include <stddef.h>
 
 bool listed_is_supported(void)
@@ -84,4 +85,14 @@ void listed_clear(struct vcpu *vcpu, uint32_t targets, uint32_t uncalled, uint32
     (void)offset;
     (void)first;
     (void)held;
+}
+
+uint32_t muted_write_enables(const struct vcpu *vcpu, uint32_t offset, uint32_t first,
+                             uint32_t ones)
+{
+    (void)vcpu;
+    (void)offset;
+    (void)first;
+    (void)ones;
+    return 0;
 }

@@ -9,9 +9,12 @@
 #include "gic/internal.h"
 #include "gic/listed.h"
 #include "gic/listed_internal.h"
+#include "gic/muted.h"
 #include "gic/sgi.h"
 #include "vcpu/same_core.h"
 #include <devices/gic_registers.h>
+
+#define SGI_BITS ((UINT32_C(1) << GIC_SGI_COUNT) - 1)
 
 bool listed_is_revising(const struct vcpu *vcpu, uint32_t vcpus)
 {
@@ -21,19 +24,26 @@ bool listed_is_revising(const struct vcpu *vcpu, uint32_t vcpus)
     return (changed & ~vcpus_on_same_core(vcpu)) != 0;
 }
 
-/* Records a clear for one VCPU's private interrupts, or for the SPIs. */
-static void record_clear(struct list_changes *changes, uint32_t vcpu, uint32_t offset,
+/* Records a clear for one VCPU's private interrupts, or for the SPIs. `vcpus`: that VCPU, or those
+ * whose list registers may have the SPIs. */
+static void record_clear(struct list_changes *changes, uint32_t vcpus, uint32_t offset,
                          uint32_t first, uint32_t held)
 {
     bool is_private = first < GIC_PRIVATE_COUNT;
+    uint32_t vcpu = (uint32_t)__builtin_ctz(vcpus);
 
     if (offset == GIC_ICPENDR) {
         uint32_t *word =
             is_private ? &changes->private_listable[vcpu] : &changes->listable[first / 32];
 
         (void)__atomic_fetch_and(word, ~held, __ATOMIC_ACQ_REL);
-    } else if (offset == GIC_ICACTIVER && is_private) {
-        (void)__atomic_fetch_or(&changes->private_deactivated[vcpu], held, __ATOMIC_ACQ_REL);
+    } else if (offset == GIC_ICACTIVER) {
+        uint32_t bits = is_private ? held & SGI_BITS : list_changes_group(first);
+
+        for (; vcpus != 0; vcpus &= vcpus - 1) {
+            (void)__atomic_fetch_or(&changes->deactivated[__builtin_ctz(vcpus)], bits,
+                                    __ATOMIC_ACQ_REL);
+        }
     }
 }
 
@@ -57,7 +67,7 @@ void listed_clear(struct vcpu *vcpu, uint32_t targets, uint32_t uncalled, uint32
 {
     struct partition *partition = vcpu->partition;
 
-    record_clear(&partition->atomic.changes, (uint32_t)__builtin_ctz(targets), offset, first, held);
+    record_clear(&partition->atomic.changes, targets, offset, first, held);
     listed_call(vcpu, uncalled | listed_announce(partition, targets));
     listed_revise(vcpu);
 }
@@ -77,18 +87,33 @@ bool listed_forget_clear(const struct vcpu *vcpu, uint32_t number)
     return (__atomic_fetch_or(listable_word(vcpu, number), bit, __ATOMIC_ACQ_REL) & bit) == 0;
 }
 
-/* Returns true if a guest has cleared the active state. The GIC has that of PPIs and SPIs alone.
- * `sgis`: the SGIs whose active state was cleared, one bit each. */
-static bool is_deactivated(const struct vcpu *vcpu, uint32_t number, uint32_t sgis)
+/* Returns true if a guest of the partition has cleared the active state. The GIC has that of PPIs
+ * and SPIs alone. An SPI may be inactive there for another reason (gic/muted.h). `deactivated`:
+ * that of list_changes, since the VCPU has revised its list registers. */
+static bool is_deactivated(const struct vcpu *vcpu, uint32_t number, uint32_t deactivated)
 {
-    return number < GIC_SGI_COUNT ? (sgis >> number & 1) != 0 : !physical_is_active(vcpu, number);
+    if (number < GIC_SGI_COUNT) {
+        return (deactivated >> number & 1) != 0;
+    }
+    return (number < GIC_PRIVATE_COUNT || (deactivated & list_changes_group(number)) != 0) &&
+           !physical_is_active(vcpu, number);
+}
+
+static bool is_enabled(const struct vcpu *vcpu, uint32_t number)
+{
+    return physical_is_enabled(vcpu, number) || muted_has(vcpu->partition, number);
+}
+
+static uint64_t without_pending(uint64_t value)
+{
+    return (value & LIST_ACTIVE) != 0 ? value & ~LIST_PENDING : 0;
 }
 
 /* Returns the value that a used list register should have, after writes to the GIC. */
-static uint64_t revised(const struct vcpu *vcpu, uint64_t value, uint32_t deactivated_sgis)
+static uint64_t revised(const struct vcpu *vcpu, uint64_t value, uint32_t deactivated)
 {
     uint32_t number = list_register_number(value);
-    bool is_void = is_deactivated(vcpu, number, deactivated_sgis);
+    bool is_void = is_deactivated(vcpu, number, deactivated);
     bool is_cleared = listed_forget_clear(vcpu, number);
 
     if (is_void) {
@@ -99,19 +124,19 @@ static uint64_t revised(const struct vcpu *vcpu, uint64_t value, uint32_t deacti
     }
     if (is_cleared) {
         if ((value & LIST_ACTIVE) == 0) {
-            physical_deactivate(vcpu, number);
+            listed_end(vcpu, number);
         }
-        return value & ~LIST_PENDING;
+        return without_pending(value);
     }
-    if ((is_void && number >= GIC_SGI_COUNT) || !physical_is_enabled(vcpu, number) ||
+    if ((is_void && number >= GIC_SGI_COUNT) || !is_enabled(vcpu, number) ||
         (number >= GIC_PRIVATE_COUNT && !route_is_to(vcpu, number))) {
         listed_return(vcpu, number);
-        return value & ~LIST_PENDING;
+        return without_pending(value);
     }
     return value;
 }
 
-static void revise_evicted(struct vcpu *vcpu, uint32_t deactivated_sgis)
+static void revise_evicted(struct vcpu *vcpu, uint32_t deactivated)
 {
     struct interrupt_list *list = &vcpu->list;
 
@@ -121,7 +146,7 @@ static void revise_evicted(struct vcpu *vcpu, uint32_t deactivated_sgis)
         if (listed_forget_clear(vcpu, number)) {
             list->evicted[i] = (uint16_t)number;
         }
-        if (is_deactivated(vcpu, number, deactivated_sgis)) {
+        if (is_deactivated(vcpu, number, deactivated)) {
             listed_end_evicted(vcpu, i);
         }
     }
@@ -137,7 +162,7 @@ static void revise_aside(struct vcpu *vcpu)
 
             if (listed_forget_clear(vcpu, number)) {
                 vcpu->list.aside[word] &= ~(left & -left);
-                physical_deactivate(vcpu, number);
+                listed_end(vcpu, number);
             }
         }
     }
@@ -147,7 +172,7 @@ static void revise_aside(struct vcpu *vcpu)
 void listed_revise(struct vcpu *vcpu)
 {
     struct list_changes *changes = &vcpu->partition->atomic.changes;
-    uint32_t bit = UINT32_C(1) << vcpu->number, deactivated_sgis;
+    uint32_t bit = UINT32_C(1) << vcpu->number, deactivated;
     struct lists lists;
 
     if ((__atomic_load_n(&changes->vcpus, __ATOMIC_ACQUIRE) & bit) == 0) {
@@ -155,14 +180,13 @@ void listed_revise(struct vcpu *vcpu)
     }
     /* A change of the GIC from here on sets the bit again. */
     (void)__atomic_fetch_and(&changes->vcpus, ~bit, __ATOMIC_ACQ_REL);
-    deactivated_sgis =
-        __atomic_exchange_n(&changes->private_deactivated[vcpu->number], 0, __ATOMIC_ACQ_REL);
+    deactivated = __atomic_exchange_n(&changes->deactivated[vcpu->number], 0, __ATOMIC_ACQ_REL);
     lists = listed_fold(vcpu);
-    revise_evicted(vcpu, deactivated_sgis);
+    revise_evicted(vcpu, deactivated);
     revise_aside(vcpu);
     for (unsigned i = 0; i < lists.count; i++) {
         if ((lists.values[i] & LIST_STATE) != 0) {
-            lists.values[i] = revised(vcpu, lists.values[i], deactivated_sgis);
+            lists.values[i] = revised(vcpu, lists.values[i], deactivated);
         }
     }
     listed_flush(&lists);
@@ -175,9 +199,10 @@ void listed_reset_partition(struct partition *partition)
     changes->vcpus = 0;
     for (uint32_t word = 0; word < DESCRIPTION_SPI_WORDS; word++) {
         changes->listable[word] = partition->constant.described->interrupts[word];
+        changes->muted[word] = 0;
     }
     for (uint32_t vcpu = 0; vcpu < DESCRIPTION_VCPUS_MAX; vcpu++) {
         changes->private_listable[vcpu] = PRIVATE_GUEST;
-        changes->private_deactivated[vcpu] = 0;
+        changes->deactivated[vcpu] = 0;
     }
 }

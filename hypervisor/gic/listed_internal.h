@@ -16,6 +16,9 @@ struct lists listed_fold(struct vcpu *vcpu);
  * the state needs other values there. */
 void listed_flush(const struct lists *lists);
 
+/* Deactivates a PPI or SPI in the GIC, and ends its mute. */
+void listed_end(const struct vcpu *vcpu, uint32_t number);
+
 /* Ends the active state of the interrupt list.evicted[evicted]. If it is pending, too, it is
  * pending in the GIC then. */
 void listed_end_evicted(struct vcpu *vcpu, uint32_t evicted);

@@ -112,14 +112,15 @@ void lists_remove_evicted(struct interrupt_list *list, uint32_t evicted)
     }
 }
 
-void lists_readmit(struct lists *lists, uint32_t priority)
+void lists_readmit(struct lists *lists, uint32_t priority, bool has_notice)
 {
     struct interrupt_list *list = &lists->vcpu->list;
     uint32_t evicted = list->evicted[--list->evicted_count];
     uint64_t state = (evicted & EVICTED_PENDING) != 0 ? LIST_STATE : LIST_ACTIVE;
 
-    lists->values[lists_find_free(lists)] =
-        list_register(evicted & EVICTED_NUMBER, priority, state);
+    uint64_t value = list_register(evicted & EVICTED_NUMBER, priority, state);
+
+    lists->values[lists_find_free(lists)] = has_notice ? list_register_with_notice(value) : value;
 }
 
 void lists_close(struct lists *lists)

@@ -83,8 +83,8 @@ uint32_t lists_find_evicted(const struct interrupt_list *list, uint32_t number);
 void lists_remove_evicted(struct interrupt_list *list, uint32_t evicted);
 
 /* Moves the most urgent evicted interrupt, of this priority, into a free list register. There is
- * one of each. */
-void lists_readmit(struct lists *lists, uint32_t priority);
+ * one of each. `has_notice`: its end has to enter EL2. */
+void lists_readmit(struct lists *lists, uint32_t priority, bool has_notice);
 
 /*
  * Lets interrupts wait: signals only those that would get a list register now.

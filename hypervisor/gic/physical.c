@@ -67,3 +67,17 @@ void physical_deactivate(const struct vcpu *vcpu, uint32_t number)
         set(vcpu, number, GIC_ICACTIVER);
     }
 }
+
+void physical_disable_spi(const struct vcpu *vcpu, uint32_t number)
+{
+    const struct gic_frame frame = gic_distributor(vcpu->partition->constant.system);
+
+    set(vcpu, number, GIC_ICENABLER);
+    /* After RWP reads as 0, no core acknowledges it any more (IHI 0069, GICD_CTLR.RWP). */
+    (void)gic_wait_clear(frame.control, frame.write_pending);
+}
+
+void physical_enable(const struct vcpu *vcpu, uint32_t number)
+{
+    set(vcpu, number, GIC_ISENABLER);
+}

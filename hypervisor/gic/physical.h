@@ -14,6 +14,10 @@ bool physical_is_enabled(const struct vcpu *vcpu, uint32_t number);
 bool physical_is_active(const struct vcpu *vcpu, uint32_t number);
 bool physical_is_edge_triggered(const struct vcpu *vcpu, uint32_t number);
 
+/* Disables an SPI. No core acknowledges it any more when the function returns. */
+void physical_disable_spi(const struct vcpu *vcpu, uint32_t number);
+void physical_enable(const struct vcpu *vcpu, uint32_t number);
+
 uint32_t physical_priority(const struct vcpu *vcpu, uint32_t number);
 
 /* Makes the interrupt pending if it is edge-triggered. A level-sensitive one is pending as long as

@@ -5,6 +5,7 @@
 #define GIC_STATE_H
 
 #include "hypervisor/description.h"
+#include "hypervisor/ticket_lock.h"
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -17,8 +18,20 @@ struct list_changes {
      * cleared since it was listed. */
     uint32_t listable[DESCRIPTION_SPI_WORDS];
     uint32_t private_listable[DESCRIPTION_VCPUS_MAX]; /* the same of interrupts 0 to 31, by VCPU */
-    uint32_t private_deactivated[DESCRIPTION_VCPUS_MAX]; /* SGIs whose active state was cleared */
+    /* Interrupts whose active state was cleared, by VCPU: bit n is SGI n, or one of the SPIs of
+     * group n (list_changes_group()). */
+    uint32_t deactivated[DESCRIPTION_VCPUS_MAX];
+    /* SPIs that are muted (gic/muted.h). `lock` protects changes together with the enables of the
+     * partition's SPIs in the Distributor. */
+    uint32_t muted[DESCRIPTION_SPI_WORDS];
+    struct ticket_lock lock;
 };
+
+/* Returns the bit in list_changes.deactivated that an SPI has in common with 63 others. */
+static inline uint32_t list_changes_group(uint32_t spi)
+{
+    return UINT32_C(0x10000) << spi / 64;
+}
 
 #define LIST_REGISTERS_MAX 16u
 #define LIST_EVICTED_MAX   1020u /* each SGI, PPI and SPI once */

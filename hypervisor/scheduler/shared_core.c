@@ -344,13 +344,13 @@ void scheduler_handle_interrupts(struct vcpu *vcpu)
 bool scheduler_forward_interrupt(struct vcpu *vcpu, uint32_t number)
 {
     struct processor *processor = processor_this();
-    bool is_of_guest = false;
+    const struct vcpu *owner = NULL;
 
     for (struct vcpu *other = processor->vcpus; other != NULL; other = other->next) {
         if (!partition_owns_interrupt(other->partition, number)) {
             continue;
         }
-        is_of_guest = true;
+        owner = other;
         if (other != vcpu && route_is_to(other, number)) {
             vcpu->report.exits[EXIT_INTERRUPT]++;
             listed_set_aside(other, number);
@@ -358,10 +358,10 @@ bool scheduler_forward_interrupt(struct vcpu *vcpu, uint32_t number)
             return true;
         }
     }
-    if (is_of_guest) { /* its route has changed since it was signalled */
-        listed_return(vcpu, number);
+    if (owner != NULL) { /* its route has changed since it was signalled */
+        listed_return(owner, number);
     }
-    return is_of_guest;
+    return owner != NULL;
 }
 
 void scheduler_timer(struct vcpu *vcpu)

@@ -46,7 +46,7 @@ struct partition_boot_vcpu {
                       * start, which the boot VCPU's guest asks for */
 };
 
-/* Accessed by the monitors of several VCPUs without a lock, by atomic operations. */
+/* Accessed by the monitors of several VCPUs, by atomic operations. */
 struct partition_atomics {
     /* enum partition_request. Any VCPU makes a request, by compare and exchange with REQUEST_NONE.
      * Only the boot VCPU makes other changes: it completes requests, and replaces them by those

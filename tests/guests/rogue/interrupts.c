@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Attacks on interrupts of others, and with priorities above the hypervisor's interrupts. */
+#include "kernel/time.h"
 #include "rogue.h"
 #include <arch/device_access.h>
 #include <devices/gic_registers.h>
@@ -139,8 +140,9 @@ void attack_priority(uint64_t where)
     }
 }
 
-#define ROUNDS     200u
+#define ROUNDS     40u
 #define INTIDS     1024u
+#define SPIS_END   64u         /* the board's devices have lower numbers */
 #define MODE_SPLIT UINT64_C(2) /* ICC_CTLR_EL1.EOImode */
 /* ICC_AP1R0_EL1: an interrupt of the lowest of 32 priorities is active; of all priorities. */
 #define LOWEST_BIT  (UINT64_C(1) << 31)
@@ -179,6 +181,20 @@ void attack_end(uint64_t where)
     __asm__ volatile("msr s3_0_c12_c9_0, xzr\n\tmsr s3_0_c12_c12_4, %0\n\tisb\n\tmsr daifclr, #0xf"
                      :
                      : "r"(control));
+}
+
+/* Ends every SPI of the board again and again, for `where` seconds. */
+void attack_end_spis(uint64_t where)
+{
+    uint64_t end = time_after(where * NANOSECONDS_PER_SECOND);
+
+    __asm__ volatile("msr daifset, #0xf");
+    while (time_now() < end) {
+        for (uint64_t number = 32; number < SPIS_END; number++) {
+            end_interrupt(number);
+        }
+    }
+    __asm__ volatile("msr s3_0_c12_c9_0, xzr\n\tisb\n\tmsr daifclr, #0xf");
 }
 
 /* Shuts this core as attack_shut() does, and waits in the hypervisor for ever (PSCI CPU_SUSPEND).

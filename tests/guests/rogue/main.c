@@ -36,6 +36,7 @@ static const struct {
     {"sgi", attack_sgi},
     {"priority", attack_priority},
     {"end", attack_end},
+    {"end-spis", attack_end_spis},
     {"shut", attack_shut},
     {"shut-dma", attack_shut_dma},
     {"suspend", attack_suspend},

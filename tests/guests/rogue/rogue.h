@@ -39,6 +39,7 @@ void attack_redistributor(uint64_t where); /* `where`: number of the Redistribut
 void attack_sgi(uint64_t where);
 void attack_priority(uint64_t where); /* `where`: number of this core's Redistributor */
 void attack_end(uint64_t where);
+void attack_end_spis(uint64_t where);
 /* `where`: what the shut core does: an endless loop, or one of these. */
 #define SHUT_AGAIN  1u /* shuts itself again and again */
 #define SHUT_ASLEEP 2u /* waits for interrupts */

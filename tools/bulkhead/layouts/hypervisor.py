@@ -336,7 +336,7 @@ class Vcpu(LittleEndianStructure):
         ("number", c_uint32),
         ("_196", c_uint8 * 4),
         ("services", c_uint64),
-        ("_208", c_uint8 * 3360),
+        ("_208", c_uint8 * 3368),
     )
 
 
@@ -420,6 +420,6 @@ class Partition(LittleEndianStructure):
 
     _pack_ = 1
     _fields_ = (
-        ("_0", c_uint8 * 3024),
+        ("_0", c_uint8 * 3032),
         ("distribution", Distribution),
     )

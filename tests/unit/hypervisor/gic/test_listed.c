@@ -432,6 +432,8 @@ static void end_by_another_guest(unsigned i)
  * handles (docs/decisions/0013). They come again, and the hypervisor has each once. */
 static void test_ended_by_another_guest(void **state)
 {
+    uint64_t before;
+
     (void)state;
     made.interface.guest_splits = true;
     for (unsigned i = 0; i < COUNT; i++) {
@@ -445,10 +447,212 @@ static void test_ended_by_another_guest(void **state)
         end_by_another_guest(i);
     }
     assert_true(machine_vcpu.list.evicted_count != 0);
+    before = machine_vcpu.report.exits[EXIT_LISTED];
     for (unsigned round = 0; round < FOREIGN_ENDS; round++) {
         for (unsigned i = 0; i < COUNT; i++) {
             end_by_another_guest(i);
         }
+    }
+    assert_true(machine_vcpu.report.exits[EXIT_LISTED] - before <= COUNT);
+}
+
+/* Ends an SPI in the GIC, whose line is still asserted. */
+static void end_foreign(unsigned i)
+{
+    bank_of(i)->active[numbers[i] / 32] &= ~(UINT32_C(1) << numbers[i] % 32);
+}
+
+static bool is_enabled_in_gic(unsigned i)
+{
+    return (bank_of(i)->enabled[numbers[i] / 32] >> numbers[i] % 32 & 1) != 0;
+}
+
+#define LEVEL 10u /* 63 */
+#define EDGE  9u  /* 40 */
+
+/* Another partition's guest ends an interrupt before and after this guest has acknowledged it. The
+ * guest sees no difference: check() compares all states. Each state costs one more exit at most. */
+static void test_muted(void **state)
+{
+    (void)state;
+    for (unsigned round = 0; round < 2; round++) {
+        uint64_t before = machine_vcpu.report.exits[EXIT_LISTED];
+
+        enable(LEVEL, true);
+        raise(LEVEL);
+        check();
+        for (unsigned i = 0; i < 10; i++) {
+            end_foreign(LEVEL);
+            check();
+            assert_false(is_enabled_in_gic(LEVEL));
+        }
+        acknowledge();
+        for (unsigned i = 0; i < 10; i++) {
+            end_foreign(LEVEL);
+            check();
+        }
+        assert_int_equal(machine_vcpu.report.exits[EXIT_LISTED] - before, 2);
+        assert_int_equal(maintenance_count, round);
+        if (round == 0) {
+            raise(LEVEL); /* releases the line */
+        }
+        end();
+        check(); /* in the second round the line is still asserted: it is pending again */
+        assert_int_equal(maintenance_count, round + 1);
+        assert_true(is_enabled_in_gic(LEVEL));
+    }
+    acknowledge();
+    raise(LEVEL);
+    end();
+    check();
+}
+
+/* The same with EOImode 1, where the deactivation ends the interrupt. */
+static void test_muted_until_deactivation(void **state)
+{
+    (void)state;
+    made.interface.guest_splits = true;
+    enable(LEVEL, true);
+    raise(LEVEL);
+    check();
+    acknowledge();
+    for (unsigned i = 0; i < 10; i++) {
+        end_foreign(LEVEL);
+        check();
+    }
+    end();
+    check();
+    assert_false(is_enabled_in_gic(LEVEL));
+    deactivate(LEVEL);
+    check();
+    assert_true(is_enabled_in_gic(LEVEL));
+}
+
+/* An edge that comes while the interrupt is muted is kept. */
+static void test_muted_edge(void **state)
+{
+    (void)state;
+    enable(EDGE, true);
+    raise(EDGE);
+    check();
+    acknowledge();
+    end_foreign(EDGE);
+    raise(EDGE);
+    check();
+    assert_false(is_enabled_in_gic(EDGE));
+    end();
+    check();
+    acknowledge();
+    end();
+    check();
+    assert_true(is_enabled_in_gic(EDGE));
+}
+
+/* The guest disables, enables, and clears an interrupt that is muted: `round` has a bit for each
+ * operation. */
+static void test_muted_and_changed(void **state)
+{
+    for (unsigned round = 0; round < 32; round++) {
+        (void)setup(state);
+        enable(LEVEL, true);
+        raise(LEVEL);
+        check();
+        if ((round & 1) != 0) {
+            acknowledge();
+        }
+        end_foreign(LEVEL);
+        check();
+        if ((round & 2) != 0) {
+            enable(LEVEL, false);
+            check();
+        }
+        if ((round & 4) != 0) {
+            enable(LEVEL, true);
+            end_foreign(LEVEL);
+            check();
+        }
+        if ((round & 8) != 0) {
+            clear_active();
+            check();
+        }
+        if ((round & 16) != 0) {
+            clear_pending(LEVEL);
+            check();
+        }
+        end();
+        check();
+        acknowledge();
+        raise(LEVEL); /* releases the line */
+        end();
+        check();
+        assert_int_equal(is_enabled_in_gic(LEVEL), sources[LEVEL].is_enabled);
+    }
+}
+
+/* The VCPU starts again, or its whole partition, while an interrupt is muted. */
+static void test_muted_at_reset(void **state)
+{
+    for (unsigned round = 0; round < 4; round++) {
+        (void)setup(state);
+        enable(LEVEL, true);
+        raise(LEVEL);
+        check();
+        if ((round & 1) != 0) {
+            acknowledge();
+        }
+        end_foreign(LEVEL);
+        check();
+        assert_false(is_enabled_in_gic(LEVEL));
+        if ((round & 2) != 0) {
+            gic_reset_partition(&machine_partition);
+            gic_reset_core(&machine_vcpu);
+            assert_false(is_enabled_in_gic(LEVEL));
+            assert_int_equal(guest_read(LEVEL, GIC_ISENABLER), 0);
+        } else {
+            gic_reset_core(&machine_vcpu);
+            assert_true(is_enabled_in_gic(LEVEL));
+        }
+    }
+}
+
+/* The VCPU does not execute. An interrupt that is set aside for it arrives once more, and then no
+ * more until it has been brought back. */
+static void test_muted_aside(void **state)
+{
+    const unsigned indices[] = {LEVEL, EDGE};
+
+    (void)state;
+    machine_vcpu.shared = &shared;
+    for (unsigned k = 0; k < 2; k++) {
+        unsigned i = indices[k], arrivals = 0;
+
+        enable(i, true);
+        raise(i);
+        for (unsigned round = 0; round < 10; round++) {
+            while (interface_is_signalled()) {
+                uint32_t number = gic_registers_acknowledge_group1();
+
+                gic_registers_drop_group1(number);
+                listed_set_aside(&machine_vcpu, number);
+                arrivals++;
+            }
+            end_foreign(i);
+            if (is_edge(i)) {
+                bank_of(i)->pending[numbers[i] / 32] |= UINT32_C(1) << numbers[i] % 32;
+            }
+        }
+        assert_int_equal(arrivals, 2);
+        assert_int_equal(guest_read(i, GIC_ISENABLER), 1);
+        assert_int_equal(guest_read(i, GIC_ISPENDR), 1);
+        assert_int_equal(guest_read(i, GIC_ISACTIVER), 0);
+        listed_bring_back(&machine_vcpu);
+        check();
+        acknowledge();
+        if (!is_edge(i)) {
+            raise(i);
+        }
+        end();
+        check();
     }
 }
 
@@ -857,6 +1061,12 @@ int main(void)
         cmocka_unit_test_setup(test_too_few, setup),
         cmocka_unit_test_setup(test_nested, setup),
         cmocka_unit_test_setup(test_ended_by_another_guest, setup),
+        cmocka_unit_test_setup(test_muted, setup),
+        cmocka_unit_test_setup(test_muted_until_deactivation, setup),
+        cmocka_unit_test_setup(test_muted_edge, setup),
+        cmocka_unit_test_setup(test_muted_and_changed, setup),
+        cmocka_unit_test_setup(test_muted_at_reset, setup),
+        cmocka_unit_test_setup(test_muted_aside, setup),
         cmocka_unit_test_setup(test_ends_without_list_register, setup),
         cmocka_unit_test_setup(test_ends_before_other_interrupts, setup),
         cmocka_unit_test_setup(test_deactivation, setup),

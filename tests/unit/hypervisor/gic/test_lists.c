@@ -197,9 +197,9 @@ static void test_evict_and_readmit(void **state)
     assert_int_equal(vcpu.list.evicted_count, 2);
     assert_int_equal(vcpu.list.evicted[0], SPI);
     assert_int_equal(vcpu.list.evicted[1], SGI | EVICTED_PENDING);
-    lists_readmit(&lists, 0x60);
+    lists_readmit(&lists, 0x60, false);
     assert_int_equal(lists.values[lists_find(&lists, SGI)], list_register(SGI, 0x60, LIST_STATE));
-    lists_readmit(&lists, 0x80);
+    lists_readmit(&lists, 0x80, false);
     assert_int_equal(lists.values[lists_find(&lists, SPI)], list_register(SPI, 0x80, LIST_ACTIVE));
     assert_int_equal(lists.values[2], list_register(PPI, 0x40, LIST_ACTIVE));
     assert_int_equal(vcpu.list.evicted_count, 0);
