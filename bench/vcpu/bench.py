@@ -75,6 +75,7 @@ _SHARE = re.compile(r"vcpu: share (\w+) (\d+) (\d+)/(\d+) received (\d+) of (\d+
 
 _SWITCH = re.compile(r"vcpu: switch (\w+) (\d+) (\d+) (\d+)")
 _DECISIONS = re.compile(r"vcpu: decisions (\w+) interrupts (\d+) switches (\d+)")
+_ATTACK = re.compile(r"vcpu: attack (\w+) turns (\d+) background (\d+)")
 _INPUT = re.compile(
     r"vcpu: input (\d+) frames (\d+) received (\d+) background (\d+) of (\d+) exhaustions (\d+)"
 )
@@ -85,6 +86,19 @@ _GUEST_NAME = "vcpu-bench"
 _DECISION_MS = 400
 _FEW, _MANY = "four", "thirty_two"
 _PERCENTS = (10, 30, 50, 100)
+_ATTACK_MS = 200
+_NO_ATTACK = "none"
+# Kind, number of VCPUs, budget and period in microseconds, and nanoseconds of sleep. With the
+# victim, all sets are admitted.
+_ATTACKS = (
+    *(("sleep", 5, 6, 100, sleep) for sleep in (200, 1000, 5000, 20_000)),
+    *(("sleep", 1, 30, 100, sleep) for sleep in (200, 1000, 20_000)),
+    *(("sleep", 31, 10, 1000, sleep) for sleep in (200, 1000, 100_000)),
+    *(("sleep", 7, 40, 1000, sleep) for sleep in (5000, 20_000, 1_000_000)),
+    *((kind, 5, 6, 100, 1000) for kind in ("callback", "posting", "interrupt")),
+    *((kind, 5, 6, 100, 0) for kind in ("post", "condition", "yield", "pieces")),
+    *((kind, 31, 10, 1000, 0) for kind in ("post", "condition", "yield", "pieces")),
+)  # fmt: skip
 _INPUT_MS = 200
 _BOUND_MIN = 2
 _BINDS = 0.98  # the network used at least this part of its budget
@@ -152,6 +166,20 @@ class Switch:
     least: int
     mean: int
     most: int
+
+
+@dataclass(frozen=True)
+class Attack:
+    """The work of the victim and of the background beside an attack, in turns of a loop."""
+
+    kind: str
+    neighbours: int
+    budget: int  # microseconds, as the period
+    period: int
+    sleep: int  # nanoseconds
+    turns: int
+    background: int
+    lost: float  # the part of the victim's turns that it did not make
 
 
 @dataclass(frozen=True)
@@ -267,6 +295,34 @@ def _run_switches(context: BenchContext, folder: Path) -> BenchResult:
     return BenchResult(summarise_switches(switches), _our_runs(switches))
 
 
+def _run_attacks(context: BenchContext, folder: Path) -> BenchResult:
+    arguments = (f"attacks={argument_of_attacks()}", f"milliseconds={_ATTACK_MS}")
+    machine = _our_machine(folder, "attacks", *arguments)
+    attacks = parse_attacks(_console(context, "attacks", machine))
+    return BenchResult(summarise_attacks(attacks), _our_runs(attacks))
+
+
+def argument_of_attacks() -> str:
+    """Return the attacks as the guest expects them."""
+    return ",".join("/".join(map(str, each)) for each in _ATTACKS)
+
+
+def parse_attacks(console: str) -> list[Attack]:
+    """Parse the lines of the case `attacks`. The first is that of the victim alone."""
+    lines = _ATTACK.findall(console)
+    alone = int(lines[0][1])
+    attacks = ((_NO_ATTACK, 0, 0, 0, 0), *_ATTACKS)
+    return [
+        Attack(*each, int(turns), int(background), 1 - int(turns) / alone)
+        for each, (_, turns, background) in zip(attacks, lines, strict=True)
+    ]
+
+
+def summarise_attacks(attacks: Sequence[Attack]) -> dict[str, Number]:
+    """Return the summary of the case `attacks`."""
+    return {"work_lost_max": max(each.lost for each in attacks)}
+
+
 def _run_input(context: BenchContext, folder: Path) -> BenchResult:
     inputs: list[Input] = []
     for percent in _PERCENTS:
@@ -288,7 +344,7 @@ def _run_input(context: BenchContext, folder: Path) -> BenchResult:
     return BenchResult(summarise_inputs(inputs), _our_runs(inputs))
 
 
-def _our_runs(measured: Sequence[Switch | Input | Decisions]) -> list[Run]:
+def _our_runs(measured: Sequence[Switch | Input | Decisions | Attack]) -> list[Run]:
     return [{"system": _US, **vars(each)} for each in measured]
 
 
@@ -347,6 +403,7 @@ OWN_CASES = {
     "shares": _run_shares,
     "switches": _run_switches,
     "decisions": _run_decisions,
+    "attacks": _run_attacks,
     "input": _run_input,
 }
 CASES = (*OWN_CASES, *_PEERS)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The guest of ./bulkhead bench vcpu. Boot arguments:
- * case=wake_ups|shares|decisions|switches|input, and for these periods=N,
- * sets=NAME:C/T+C/T...,NAME:... (microseconds), milliseconds=N, percent=N.
+ * case=wake_ups|shares|decisions|switches|attacks|input, and for these periods=N,
+ * sets=NAME:C/T+C/T...,NAME:... (microseconds), attacks=NAME/COUNT/C/T/SLEEP,..., milliseconds=N,
+ * percent=N.
  *
  * In the bench's machine the counter counts instructions.
  */
@@ -44,6 +45,9 @@ int application_main(void)
         measure_decisions(sets, milliseconds);
     } else if (runs("switches")) {
         measure_switches();
+    } else if (runs("attacks")) {
+        (void)boot_argument("attacks", sets, sizeof(sets));
+        measure_attacks(sets, milliseconds);
     } else if (runs("input")) {
         measure_input((unsigned)boot_argument_number("percent", 100, 1, 100), milliseconds);
     } else {

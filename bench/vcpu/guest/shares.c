@@ -32,8 +32,7 @@ static void spin_on_vcpu(void *argument)
     share_spin(&set.share, (uint32_t)(uintptr_t)argument);
 }
 
-/* Reads a decimal number. Moves `*text` behind it. */
-static uint64_t read_number(char **text)
+uint64_t read_number(char **text)
 {
     uint64_t number = 0;
 

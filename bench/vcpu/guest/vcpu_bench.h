@@ -23,6 +23,9 @@ int make_vcpu(const char *name, enum vcpu_policy policy, uint64_t budget, uint64
 struct thread *start_thread(const char *name, unsigned priority, int vcpu,
                             void (*entry)(void *argument), void *argument);
 
+/* Reads a decimal number. Moves `*text` behind it. */
+uint64_t read_number(char **text);
+
 /* Starts a thread that spins for ever, bound to a VCPU, or to none if `vcpu` is 0. */
 void start_spinning(unsigned priority, int vcpu);
 
@@ -47,6 +50,10 @@ void measure_shares(char *sets, uint64_t milliseconds);
 /* The same with two marks (bench/cost/mark.h) around a part of it, in which the bench counts the
  * kernel's instructions. */
 void measure_decisions(char *sets, uint64_t milliseconds);
+
+/* The work of a victim on a VCPU of 5 in 10 ms, alone and beside each attack of `attacks`:
+ * NAME/COUNT/C/T/SLEEP,... for COUNT VCPUs of C / T microseconds. */
+void measure_attacks(char *attacks, uint64_t milliseconds);
 
 /* Instructions of a switch between two threads. */
 void measure_switches(void);
