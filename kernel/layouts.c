@@ -103,11 +103,13 @@ void layouts_reports(void)
     LAYOUT_NUMBER(vcpu_record, response_max);
     LAYOUT_NUMBER(vcpu_record, exhaustions);
     LAYOUT_NUMBER(vcpu_record, deadline_misses);
+    LAYOUT_NUMBER(vcpu_record, blocking_max);
     LAYOUT_WHOLE_STRUCT(vcpu_report);
     LAYOUT_NUMBER(vcpu_report, frequency);
     LAYOUT_NUMBER(vcpu_report, accounted_until);
     LAYOUT_NUMBER(vcpu_report, record_count);
     LAYOUT_NUMBER(vcpu_report, record_bytes);
+    LAYOUT_NUMBER(vcpu_report, unpaid);
     LAYOUT_NESTED(vcpu_report, records, vcpu_record);
 }
 

@@ -64,6 +64,13 @@ static void print_refusal(const struct vcpu_argument *argument, const struct vcp
 {
     const struct vcpu_argument *late = argument;
 
+    if (error == -RESULT_TOO_SMALL) {
+        print(
+            "boot: no VCPUs: the budget of %s is below %llu ns, four times the instructions of its "
+            "end and its return\n",
+            argument->name, (unsigned long long)param->least);
+        return;
+    }
     if (error != -RESULT_OVERLOADED) {
         print("boot: no VCPUs: %s is refused: %s\n", argument->name,
               result_text((enum result)(-error)));

@@ -11,6 +11,7 @@
 #include "interrupt/scheduler_hooks.h"
 #include "kernel/memory.h"
 #include "kernel/print.h"
+#include "kernel/time.h"
 #include "kernel/trace.h"
 
 #define CHAINS 16u
@@ -29,6 +30,11 @@ struct handler {
     void *argument;
     uint32_t number;
     enum interrupt_trigger trigger;
+    uint8_t payer;  /* for scheduler_interrupt_pay() */
+    bool is_alarm;  /* the clock's, which is never masked, and whose timers name the payers */
+    bool is_masked; /* by interrupt_mask() */
+    bool is_held;   /* masked until `release` expires */
+    struct timer release;
 };
 
 /* Written with interrupts masked. */
@@ -51,6 +57,12 @@ static struct handler *find(uint32_t number)
     return handler;
 }
 
+/* Returns true if the handler, shares its number with a later one of its chain. */
+static bool is_shared(const struct handler *handler)
+{
+    return handler->next != NULL && handler->next->number == handler->number;
+}
+
 /* Adds a handler to the table. Interrupts masked. */
 static enum result insert(struct handler *handler)
 {
@@ -58,7 +70,8 @@ static enum result insert(struct handler *handler)
     enum result result;
 
     if (first != NULL) {
-        if (first->trigger != INTERRUPT_LEVEL || handler->trigger != INTERRUPT_LEVEL) {
+        if (first->trigger != INTERRUPT_LEVEL || handler->trigger != INTERRUPT_LEVEL ||
+            first->is_alarm) {
             return RESULT_BUSY;
         }
         handler->next = first->next;
@@ -74,6 +87,18 @@ static enum result insert(struct handler *handler)
         arch_interrupt_enable(handler->number);
     }
     return result;
+}
+
+/* The VCPU that pays for the interrupt has budget again, or a thread without budget may run. */
+static void end_hold(struct timer *timer, void *argument)
+{
+    struct handler *handler = argument;
+
+    (void)timer;
+    handler->is_held = false;
+    if (!handler->is_masked) {
+        arch_interrupt_enable(handler->number);
+    }
 }
 
 enum result interrupt_attach(uint32_t number, enum interrupt_trigger trigger,
@@ -94,6 +119,11 @@ enum result interrupt_attach(uint32_t number, enum interrupt_trigger trigger,
     handler->argument = argument;
     handler->number = number;
     handler->trigger = trigger;
+    handler->payer = scheduler_caller_vcpu(); /* until it wakes a thread */
+    handler->is_alarm = false;
+    handler->is_masked = false;
+    handler->is_held = false;
+    timer_init(&handler->release, end_hold, handler);
     state = interrupts_save();
     result = insert(handler);
     interrupts_restore(state);
@@ -115,7 +145,11 @@ enum result interrupt_detach(uint32_t number, interrupt_handler function, void *
     }
     handler = *link;
     if (handler != NULL) {
+        if (is_shared(handler)) {
+            handler->next->is_masked = handler->is_masked;
+        }
         *link = handler->next;
+        (void)timer_cancel(&handler->release);
         if (find(number) == NULL) {
             arch_interrupt_disable(number);
         }
@@ -140,11 +174,15 @@ enum result interrupt_raise(uint32_t number)
 static enum result set_enabled(uint32_t number, bool enabled)
 {
     interrupt_state state = interrupts_save();
-    enum result result = find(number) == NULL ? RESULT_NOT_FOUND : RESULT_OK;
+    struct handler *first = find(number);
+    enum result result = first == NULL ? RESULT_NOT_FOUND : RESULT_OK;
 
-    if (result == RESULT_OK && enabled) {
+    if (first != NULL) {
+        first->is_masked = !enabled;
+    }
+    if (result == RESULT_OK && enabled && !first->is_held) {
         arch_interrupt_enable(number);
-    } else if (result == RESULT_OK) {
+    } else if (result == RESULT_OK && !enabled) {
         arch_interrupt_disable(number);
     }
     interrupts_restore(state);
@@ -187,18 +225,44 @@ static void disable_unhandled(uint32_t number)
     }
 }
 
+void interrupt_set_alarm(uint32_t number)
+{
+    find(number)->is_alarm = true;
+}
+
+/* Lets the VCPU that a device's interrupt was for pay for it. While that VCPU has no budget, the
+ * interrupt takes no time from the others', because it is masked. A shared interrupt is not masked:
+ * it may be for several VCPUs. Not inline, because the clock's interrupt does not need it. */
+__attribute__((noinline)) static void charge_payer(struct handler *handler)
+{
+    uint64_t until = scheduler_interrupt_pay(&handler->payer);
+
+    if (until != 0 && !is_shared(handler) && !handler->is_masked) {
+        handler->is_held = true;
+        handler->release.armer = handler->payer;
+        arch_interrupt_disable(handler->number);
+        timer_arm(&handler->release, until);
+    }
+}
+
 static void handle(uint32_t number)
 {
-    struct handler *handler = find(number);
+    struct handler *first = find(number);
 
-    if (handler == NULL) {
+    if (first == NULL) {
         disable_unhandled(number);
         return;
     }
     counts.handled++;
-    for (; handler != NULL && handler->number == number; handler = handler->next) {
+    if (first->is_alarm) { /* not shared, and most frequent */
+        first->function(first->argument);
+        return;
+    }
+    for (struct handler *handler = first; handler != NULL && handler->number == number;
+         handler = handler->next) {
         handler->function(handler->argument);
     }
+    charge_payer(first);
 }
 
 void interrupt_dispatch(void)

@@ -19,6 +19,13 @@
 #define INTERRUPT_SCHEDULER_HOOKS_H
 
 #include <arch/cpu.h>
+#include <stdint.h>
+
+/* Returns the id of the VCPU of the running thread; 0: it has none. Thread context or boot. */
+uint8_t scheduler_caller_vcpu(void);
+
+/* Declares an attached interrupt as the clock's: scheduler_interrupt_pay() is not called for it. */
+void interrupt_set_alarm(uint32_t number);
 
 /* Counts the interrupt and charges the time so far to the interrupted thread. */
 void scheduler_interrupt_enter(void);
@@ -26,6 +33,15 @@ void scheduler_interrupt_enter(void);
 /* The handlers of one interrupt have run, those of another follow. Charges the time of the former,
  * so that no VCPU pays for an interrupt that is not for its sake. */
 void scheduler_interrupt_next(void);
+
+/*
+ * The handlers of a device's interrupt have run. If they woke a thread, its VCPU pays for the
+ * interrupt, and `*payer` becomes its id; 0: it has none. If they woke none, the VCPU that paid for
+ * this interrupt before pays again: `*payer`. Returns the time, in nanoseconds since boot, until
+ * which the interrupt should stay masked, because its VCPU has no budget, and the interrupted
+ * thread has; 0: no longer.
+ */
+uint64_t scheduler_interrupt_pay(uint8_t *payer);
 
 /*
  * Charges the time since enter, or the last interrupt, to interrupts. Returns the context to

@@ -25,6 +25,8 @@ const char *result_text(enum result result)
         return "not supported";
     case RESULT_OVERLOADED:
         return "not enough processor time";
+    case RESULT_TOO_SMALL:
+        return "too small";
     }
     return "unknown result";
 }

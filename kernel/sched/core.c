@@ -2,6 +2,7 @@
 /* The owner of per-core state. */
 #include "sched/core.h"
 
+#include "sched/charge.h"
 #include "sched/thread_private.h"
 #include "time/timer.h"
 #include <arch/cpu.h>
@@ -33,45 +34,33 @@ void core_init(void)
     timer_queue_init(&the_core.timers);
     list_init(&the_core.threads);
     list_init(&the_core.finished);
-    the_core.vcpu_report.accounted_until = arch_clock_ticks();
+    ledger_init(&the_core.ledger, arch_clock_ticks());
 }
 
-/* Charges the running, or interrupted, thread for `ticks` until `now`. One that has blocked or
- * ended has been charged, and used no time since. */
-static inline void charge_thread(struct core *core, uint64_t ticks, uint64_t now)
+uint64_t core_thread_now(const struct core *core)
 {
-    struct thread *thread = core->current;
-
-    core->vcpu_report.accounted_until = now;
-    if (thread != NULL && ticks != 0) {
-        thread->run_ticks += ticks;
-        policy_charge(&core->policy, thread, ticks, now);
-    }
-}
-
-uint64_t core_now(const struct core *core)
-{
-    if (core->interrupt_depth != 0) {
-        return core->interrupt_began;
-    }
     if (core->current != NULL && !thread_is_runnable(core->current)) {
-        return core->vcpu_report.accounted_until;
+        return core->ledger.charged;
     }
     return arch_clock_ticks();
 }
 
 uint64_t core_charge(struct core *core)
 {
-    uint64_t now = core_now(core);
+    if (core->interrupt_depth != 0) {
+        charge_interrupted(core);
+    } else {
+        uint64_t now = core_thread_now(core);
 
-    charge_thread(core, now - core->vcpu_report.accounted_until, now);
-    return now;
+        charge_thread(core, ledger_take(&core->ledger, now), now);
+        core_report_time(core);
+    }
+    return core->ledger.charged;
 }
 
-void core_charge_interrupted(struct core *core)
+void charge_work_beyond(struct core *core, struct vcpu *payer, const struct thread *running,
+                        uint64_t ticks)
 {
-    uint64_t ticks = core->interrupt_began - core->vcpu_report.accounted_until;
-    uint64_t overhead = core->interrupt_overhead;
-
-    charge_thread(core, ticks > overhead ? ticks - overhead : 0, core->interrupt_began);
+    policy_charge_work_beyond(&core->policy, payer, running, ticks, core->ledger.charged);
+    core_take_unpaid(core, arch_clock_ticks());
 }

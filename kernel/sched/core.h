@@ -6,6 +6,7 @@
 #include "interrupt/deferral.h"
 #include "kernel/list.h"
 #include "kernel/vcpu_report.h"
+#include "sched/ledger.h"
 #include "sched/policy.h"
 #include "sched/timer_thread.h"
 #include "time/timer_queue.h"
@@ -20,9 +21,8 @@ struct core {
     uint64_t timer_at; /* counter value at which the earliest timer is due; POLICY_NEVER: none */
     uint64_t timer_guard_at; /* from here on a decision waits for the timer: deferral_guard_of() */
     uint64_t interrupts;
-    uint64_t interrupt_began;     /* counter value at which the handlers of this interrupt began */
-    struct thread *interrupt_for; /* the first thread that this interrupt woke; NULL: none */
-    uint64_t interrupt_overhead;  /* ticks; 0 until it is known (sched/interrupt_overhead.h) */
+    uint64_t interrupt_began; /* counter value at which the handlers of this interrupt began */
+    struct ledger ledger;
     uint64_t context_switches;
     unsigned interrupt_depth;  /* nesting of interrupt handlers */
     unsigned preemption_depth; /* nesting of scheduler_preemption_disable() */
@@ -37,7 +37,7 @@ struct core {
     struct list threads;  /* all threads, in order of their numbers */
     struct list finished; /* detached threads that have ended and are not yet freed; queue_node */
     uint64_t next_thread_number;
-    struct vcpu_report vcpu_report; /* accounted_until: counter value up to which time is charged */
+    struct vcpu_report vcpu_report;
 };
 
 /* The running core. The address never changes (one core), so calls may be merged. */
@@ -46,20 +46,27 @@ struct core *core_this(void) __attribute__((const));
 /* Sets up a core without threads and timers. Boot. */
 void core_init(void);
 
-/*
- * Returns the time of a decision, a counter value that never goes back. In an interrupt it is the
- * time at which the interrupt was taken, so that a handler that wakes several threads decides for
- * all of them at one time. When the running thread has blocked or ended, it is the time at which it
- * did: the time after that is the next thread's. Interrupts masked.
- */
-uint64_t core_now(const struct core *core);
+/* Returns the time of a decision in a thread, a counter value that never goes back. When the
+ * running thread has blocked or ended, it is the time at which it did: the time after that is not
+ * the thread's. Thread context, interrupts masked. */
+uint64_t core_thread_now(const struct core *core);
 
-/* Charges the running, or interrupted, thread for its time until core_now(), and returns that time.
- * Interrupts masked. */
+/* Charges the running thread for its time until core_thread_now(), or the interrupted thread until
+ * the interrupt. Returns that time, so that a handler that wakes several threads decides for all of
+ * them at one time. Interrupts masked. */
 uint64_t core_charge(struct core *core);
 
-/* Charges the interrupted thread for its time until the interrupt began, without the overhead of
- * the interrupt. Interrupts masked. */
-void core_charge_interrupted(struct core *core);
+/* Tells tools until when all time has been charged. Interrupts masked. */
+static inline void core_report_time(struct core *core)
+{
+    core->vcpu_report.accounted_until = core->ledger.charged;
+}
+
+/* Nobody pays for the time until `now`. Interrupts masked. */
+static inline void core_take_unpaid(struct core *core, uint64_t now)
+{
+    ledger_take_unpaid(&core->ledger, now);
+    core->vcpu_report.unpaid = core->ledger.unpaid;
+}
 
 #endif

@@ -8,7 +8,7 @@
 #ifndef SCHED_INTERRUPT_OVERHEAD_H
 #define SCHED_INTERRUPT_OVERHEAD_H
 
-/* Measures it at the first call, and sets core->interrupt_overhead. Thread context, interrupts
+/* Measures it at the first call, and sets the ledger's overhead. Thread context, interrupts
  * enabled. */
 void interrupt_overhead_measure(void);
 

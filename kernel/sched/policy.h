@@ -31,12 +31,13 @@ struct policy {
     /* By id - 1: the counter value at which a runnable VCPU without budget gets budget again;
      * POLICY_NEVER for all other VCPUs. */
     struct tournament replenishments;
-    struct list changed;    /* VCPUs whose budget or level has changed since policy_choose() */
+    uint64_t end_cost;   /* ticks of the end of a budget and its return; 0 until they are known */
+    struct list changed; /* VCPUs whose budget or level has changed since policy_choose() */
     struct mutex vcpu_lock; /* held while a change to the set of VCPUs is tested and made */
     int (*vcpu_of_thread)(const char *name); /* vcpu_assign_by_name() */
 };
 
-/* The policy's state of one thread. The rest of the kernel reads `urgency` alone. */
+/* The policy's state of one thread. The rest of the kernel reads `urgency` and `charged` alone. */
 struct standing {
     unsigned priority;    /* the thread's own */
     unsigned urgency;     /* own_urgency(), or what a waiter for a mutex has lent */
@@ -69,10 +70,37 @@ void policy_block(struct policy *policy, struct thread *thread, uint64_t now);
 /* Charges the running thread for the `ticks` until `now`. */
 void policy_charge(struct policy *policy, struct thread *thread, uint64_t ticks, uint64_t now);
 
-/* Charges the execution of interrupt handlers for `ticks` until `now` to `thread`, the first thread
- * that they woke; NULL if they woke none. policy_choose() need not follow at once. */
-void policy_charge_interrupt(struct policy *policy, struct thread *thread, uint64_t ticks,
-                             uint64_t now);
+/* Charges a VCPU for the kernel's work for it: interrupts, decisions, switches. A VCPU without
+ * runnable threads pays when it wakes up, because its server takes no charge before. Returns false,
+ * and charges nothing, if the VCPU has no budget, or the work ends it. */
+static inline bool policy_charge_work(struct vcpu *payer, uint64_t ticks)
+{
+    if (ticks < payer->left) {
+        payer->left -= ticks;
+        return true;
+    }
+    if (payer->runnable == 0 && payer->has_budget) {
+        payer->span += ticks;
+        return true;
+    }
+    return false;
+}
+
+/* Returns true if the VCPU has budget, and so much work would end it. NULL: false. */
+static inline bool policy_work_ends_budget(const struct vcpu *payer, uint64_t ticks)
+{
+    return payer != NULL && payer->has_budget && ticks >= payer->left;
+}
+
+/* Charges the VCPU if policy_charge_work() returned false: its next budget, or nobody if the thread
+ * `running`, which ran before or was interrupted, had no budget either. `now`: the end of the work.
+ * policy_choose() need not follow at once. */
+void policy_charge_work_beyond(struct policy *policy, struct vcpu *payer,
+                               const struct thread *running, uint64_t ticks, uint64_t now);
+
+/* Returns the counter value from which on the VCPU has budget; it has budget now if this is not in
+ * the future. Charges it for the kernel's work since it blocked. */
+uint64_t policy_resumes(struct policy *policy, struct vcpu *vcpu, uint64_t now);
 
 /* Returns the thread to run now. The idle thread is always runnable. */
 struct thread *policy_choose(struct policy *policy, uint64_t now);
@@ -114,6 +142,13 @@ void policy_lend(struct policy *policy, struct thread *thread, const struct thre
  * serves a device; NULL: for no device's work. Returns false if the call has no effect, because the
  * server has no I/O VCPU. */
 bool policy_set_service(struct thread *thread, const struct thread *server);
+
+/* Returns a bit that stands for the thread's VCPU, 0 if it has none. */
+uint32_t policy_user_bit(const struct thread *thread);
+
+/* Counts a critical section of `ticks` that a thread of each of these VCPUs may have to wait for.
+ * `users`: their bits. */
+void policy_note_blocking(struct policy *policy, uint32_t users, uint64_t ticks);
 
 /* Counts a deadline that a periodic thread has missed. */
 void policy_count_miss(struct thread *thread);

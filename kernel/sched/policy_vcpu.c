@@ -26,6 +26,7 @@ void policy_init(struct policy *policy)
     list_init(&policy->changed);
     mutex_init(&policy->vcpu_lock);
     policy->vcpu_of_thread = NULL;
+    policy->end_cost = 0;
 }
 
 /* Returns the level of the urgency of the VCPU's threads. */
@@ -111,10 +112,30 @@ static bool unblock_server(const struct vcpu_set *set, struct vcpu *vcpu, uint64
     return false;
 }
 
+/* Begins a span in which `executed` ticks have passed already. Returns true if the VCPU has budget.
+ */
+static inline bool begin_late(struct vcpu *vcpu, uint64_t executed, uint64_t now)
+{
+    if (vcpu_server_eligible(&vcpu->server) > now) {
+        vcpu->span = 0;
+        vcpu->left = 0;
+        return settle(vcpu, executed, now) <= now;
+    }
+    begin_span(vcpu, now);
+    if (executed < vcpu->span) {
+        vcpu->left -= executed;
+        return true;
+    }
+    vcpu->left = vcpu->span;
+    return settle(vcpu, executed, now) <= now;
+}
+
 /* Counts a thread that executes on the VCPU's budget and becomes runnable. Returns true if the VCPU
  * has changed. */
 static bool add_runnable(struct policy *policy, struct vcpu *vcpu, uint64_t now)
 {
+    /* The work of the kernel for it since it blocked counts as executed just before. */
+    uint64_t work = vcpu->span - vcpu->left;
     bool moved;
 
     vcpu->runnable++;
@@ -124,8 +145,8 @@ static bool add_runnable(struct policy *policy, struct vcpu *vcpu, uint64_t now)
     vcpu->runnable_since = now;
     demand_add(&policy->demand, vcpu->level);
     trace_vcpu_runnable(vcpu->id);
-    moved = unblock_server(&policy->vcpus, vcpu, now);
-    if (settle(vcpu, 0, now) <= now && vcpu->has_budget && !moved) {
+    moved = unblock_server(&policy->vcpus, vcpu, now - work);
+    if (begin_late(vcpu, work, now) && vcpu->has_budget && !moved) {
         return false;
     }
     mark_changed(policy, vcpu);
@@ -264,12 +285,36 @@ static void count_exhaustion(const struct vcpu *vcpu)
     trace_vcpu_exhausted(vcpu->id);
 }
 
+/* The VCPU pays for an end of its budget and the return. Not inline, because it seldom has to.
+ * Returns the time of the return, which is later now. */
+__attribute__((noinline)) static uint64_t charge_end(const struct policy *policy, struct vcpu *vcpu)
+{
+    vcpu_server_charge(&vcpu->server, policy->end_cost);
+    return vcpu_server_eligible(&vcpu->server);
+}
+
+/* Counts an end of the budget. It is free if the VCPU has received most of a budget since the last
+ * one that was, so that at most four ends in three periods are, however it splits its budget. For
+ * the others the VCPU pays. `replenished_at`: the time of the return. Returns this time, which may
+ * be later now. */
+static inline uint64_t end_budget(const struct policy *policy, struct vcpu *vcpu,
+                                  uint64_t replenished_at)
+{
+    count_exhaustion(vcpu);
+    if (vcpu->record->received < vcpu->free_end_at) {
+        return charge_end(policy, vcpu);
+    }
+    vcpu->free_end_at = vcpu->record->received + vcpu->most;
+    return replenished_at;
+}
+
 /* The budget of a VCPU with runnable threads has ended. */
 static void exhaust(struct policy *policy, struct vcpu *vcpu, uint64_t replenished_at)
 {
-    count_exhaustion(vcpu);
+    uint64_t time = end_budget(policy, vcpu, replenished_at);
+
     vcpu->has_budget = false;
-    await_replenishment(policy, vcpu, replenished_at);
+    await_replenishment(policy, vcpu, time);
     if (!change_level(policy, vcpu)) {
         mark_changed(policy, vcpu);
     }
@@ -308,21 +353,48 @@ void policy_charge(struct policy *policy, struct thread *thread, uint64_t ticks,
     }
 }
 
-/* Handlers run before all threads, so that their time comes off the budget, or off the next one. */
-void policy_charge_interrupt(struct policy *policy, struct thread *thread, uint64_t ticks,
-                             uint64_t now)
+void policy_charge_work_beyond(struct policy *policy, struct vcpu *payer,
+                               const struct thread *running, uint64_t ticks, uint64_t now)
 {
-    struct vcpu *vcpu = thread == NULL ? NULL : thread->standing.charged;
+    if (!payer->has_budget && urgency_level(thread_urgency(running)) == URGENCY_BACKGROUND) {
+        payer->record->background += ticks;
+    } else if (payer->runnable == 0) {
+        payer->span += ticks;
+    } else if (!payer->has_budget) {
+        charge_server(payer, ticks);
+        mark_changed(policy, payer); /* its replenishment comes later now */
+    } else {
+        uint64_t eligible = settle(payer, ticks, now);
 
-    if (vcpu == NULL) {
-        return;
-    }
-    if (settle(vcpu, ticks, now) > now) {
-        if (vcpu->has_budget) {
-            count_exhaustion(vcpu);
+        if (eligible > now) {
+            (void)end_budget(policy, payer, eligible);
+            mark_changed(policy, payer);
         }
-        mark_changed(policy, vcpu);
     }
+}
+
+/* Charges a VCPU without runnable threads for the kernel's work, as if it had executed just before
+ * `now`. */
+static void charge_blocked(const struct policy *policy, struct vcpu *vcpu, uint64_t now)
+{
+    uint64_t work = vcpu->span - vcpu->left;
+
+    if (work != 0) {
+        (void)unblock_server(&policy->vcpus, vcpu, now - work);
+        charge_server(vcpu, 0);
+        vcpu_server_block(&vcpu->server, now);
+    }
+}
+
+uint64_t policy_resumes(struct policy *policy, struct vcpu *vcpu, uint64_t now)
+{
+    if (vcpu->runnable == 0) {
+        charge_blocked(policy, vcpu, now);
+        return vcpu_server_resumes(&vcpu->server);
+    }
+    /* Without budget, or because the kernel's work has ended it since the latest choice, no ticks
+     * are left. */
+    return vcpu->left > 0 ? now : vcpu_server_eligible(&vcpu->server);
 }
 
 /* Gives the threads of a VCPU its level, and others what they inherit from these. Returns true if
@@ -512,6 +584,23 @@ bool policy_set_service(struct thread *thread, const struct thread *server)
     return service != NULL;
 }
 
+uint32_t policy_user_bit(const struct thread *thread)
+{
+    return thread->standing.bound == NULL ? 0 : UINT32_C(1) << (thread->standing.bound->id - 1);
+}
+
+void policy_note_blocking(struct policy *policy, uint32_t users, uint64_t ticks)
+{
+    while (users != 0) {
+        struct vcpu *vcpu = policy->vcpus.vcpu[__builtin_ctz(users)];
+
+        if (vcpu != NULL && ticks > vcpu->record->blocking_max) {
+            vcpu->record->blocking_max = ticks;
+        }
+        users &= users - 1;
+    }
+}
+
 void policy_count_miss(struct thread *thread)
 {
     if (thread->standing.bound != NULL) {
@@ -551,6 +640,8 @@ void policy_set_parameters(struct vcpu *vcpu, uint64_t budget, uint64_t period, 
 {
     charge_server(vcpu, 0);
     (void)vcpu_server_set_parameters(&vcpu->server, budget, period, now);
+    vcpu->most = vcpu_server_most(&vcpu->server);
+    vcpu->free_end_at = 0;
 }
 
 void policy_rank(struct policy *policy)

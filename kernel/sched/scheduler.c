@@ -7,6 +7,7 @@
 #include "kernel/memory.h"
 #include "kernel/panic.h"
 #include "sched/alarm.h"
+#include "sched/charge.h"
 #include "sched/core.h"
 #include "sched/thread_private.h"
 #include "sched/thread_trace.h"
@@ -50,29 +51,31 @@ static inline void hand_over(struct core *core, struct thread *next)
     core->current = next;
 }
 
-/*
- * Lets the policy choose the running thread, and sets the alarm for the policy's next decision. The
- * caller has charged the time until `now`. The time since then, which the decision took, is charged
- * to nobody.
- */
-static struct thread *choose(struct core *core, uint64_t now)
+/* Lets the policy choose the running thread. The caller has charged the time until `now`. */
+static inline struct thread *choose(struct core *core, uint64_t now)
 {
     struct thread *next = policy_choose(&core->policy, now);
-    uint64_t decision_at;
 
     core->reschedule = false;
     if (next != core->current) {
         hand_over(core, next);
     }
     deferral_follow(&core->deferral, next);
-    core->vcpu_report.accounted_until = arch_clock_ticks();
-    decision_at = policy_next_decision(
-        &core->policy, next, core->vcpu_report.accounted_until + core->interrupt_overhead);
+    return next;
+}
+
+/* Begins the time of the chosen thread, which pays for what is on no account yet, and sets the
+ * alarm for the policy's next decision. */
+static inline void begin_time(struct core *core, const struct thread *next)
+{
+    uint64_t decision_at =
+        policy_next_decision(&core->policy, next, core->ledger.charged + core->ledger.overhead);
+
+    core_report_time(core);
     if (decision_at != core->decision_at) {
         core->decision_at = decision_at;
         alarm_set(core);
     }
-    return next;
 }
 
 void scheduler_start(void)
@@ -80,22 +83,44 @@ void scheduler_start(void)
     struct core *core = core_this();
     const struct thread_attributes attributes = {
         .name = "idle", .priority = THREAD_PRIORITY_IDLE, .stack_bytes = IDLE_STACK_BYTES};
+    struct thread *next;
 
     if (thread_make(&core->idle, &attributes, idle, core) != RESULT_OK) {
         panic("no memory for the idle thread");
     }
-    core->vcpu_report.accounted_until = arch_clock_ticks();
+    core_take_unpaid(core, arch_clock_ticks());
     core->idle->state = THREAD_RUNNING;
     core->current = core->idle;
-    arch_context_start(&choose(core, core->vcpu_report.accounted_until)->context);
+    next = choose(core, core->ledger.charged);
+    begin_time(core, next);
+    arch_context_start(&next->context);
 }
 
-/* The caller has charged the time until `now`. */
-static void switch_at(struct core *core, uint64_t now)
+/* Switches from a thread that stays runnable. The caller has charged its time until `now`; before,
+ * the thread had this urgency. The next thread pays for the decision, because it yields or is more
+ * urgent; but not if the budget of the previous thread has ended. */
+static void switch_at(struct core *core, unsigned urgency, uint64_t now)
 {
     struct thread *previous = core->current;
     struct thread *next = choose(core, now);
 
+    if (thread_urgency(previous) < urgency) {
+        core_take_unpaid(core, arch_clock_ticks());
+    }
+    begin_time(core, next);
+    if (next != previous) {
+        arch_context_switch(&previous->context, &next->context);
+    }
+}
+
+/* Inline in scheduler_block(). */
+static inline void leave(struct core *core, struct vcpu *payer, uint64_t now)
+{
+    struct thread *previous = core->current;
+    struct thread *next = choose(core, now);
+
+    charge_work(core, payer, previous);
+    begin_time(core, next);
     if (next != previous) {
         arch_context_switch(&previous->context, &next->context);
     }
@@ -104,18 +129,25 @@ static void switch_at(struct core *core, uint64_t now)
 void scheduler_switch(void)
 {
     struct core *core = core_this();
+    unsigned urgency = thread_urgency(core->current);
 
-    switch_at(core, core_charge(core));
+    switch_at(core, urgency, charge_running(core));
+}
+
+void scheduler_leave(struct vcpu *payer, uint64_t now)
+{
+    leave(core_this(), payer, now);
 }
 
 void scheduler_yield(interrupt_state state)
 {
     struct core *core = core_this();
-    uint64_t now = core_charge(core);
+    unsigned urgency = thread_urgency(core->current);
+    uint64_t now = charge_running(core);
 
     policy_yield(&core->policy, core->current, now);
     if (arch_interrupts_enabled_in(state) && core->preemption_depth == 0) {
-        switch_at(core, now);
+        switch_at(core, urgency, now);
     } else {
         core->reschedule = true;
     }
@@ -156,18 +188,12 @@ void scheduler_interrupt_enter(void)
     }
 }
 
-/* Charges the interrupted thread, and then the interrupt for the time since it began. Returns the
- * time. When the handlers of an interrupt have run, and no other is nested in. */
-static inline uint64_t charge_interrupt(struct core *core)
+/* Charges the interrupted thread until the interrupt, and the interrupt until now. */
+static void charge_handlers(struct core *core)
 {
-    uint64_t now;
-
-    core_charge_interrupted(core);
-    now = arch_clock_ticks();
-    core->vcpu_report.accounted_until = now;
-    policy_charge_interrupt(&core->policy, core->interrupt_for, now - core->interrupt_began, now);
-    core->interrupt_for = NULL;
-    return now;
+    charge_interrupted(core);
+    charge_interrupt(core);
+    core_report_time(core);
 }
 
 /* Not inline, because most interrupts are followed by no other at once. */
@@ -176,7 +202,20 @@ __attribute__((noinline)) void scheduler_interrupt_next(void)
     struct core *core = core_this();
 
     if (core->interrupt_depth == 1 && core->current != NULL) {
-        core->interrupt_began = charge_interrupt(core);
+        charge_handlers(core);
+        core->interrupt_began = core->ledger.charged;
+    }
+}
+
+/* Charges the interrupt for its decision too, unless the next thread pays for all of it. */
+static inline void charge_decision(struct core *core, const struct thread *next)
+{
+    if (!core->ledger.has_payer) {
+        core_take_unpaid(core, arch_clock_ticks());
+    } else if (ledger_next_pays(&core->ledger, thread_payer(next))) {
+        core->ledger.has_payer = false;
+    } else {
+        charge_interrupt(core);
     }
 }
 
@@ -191,12 +230,22 @@ struct arch_context *scheduler_interrupt_exit(struct arch_context *interrupted)
         core->interrupt_depth--;
         return interrupted;
     }
-    now = charge_interrupt(core);
-    core->interrupt_depth = 0;
     if (!core->reschedule || core->preemption_depth != 0) {
+        charge_handlers(core);
+        core->interrupt_depth = 0;
         return interrupted;
     }
+    charge_interrupted(core);
+    core->interrupt_depth = 0;
+    now = arch_clock_ticks();
+    if (core->ledger.has_payer &&
+        policy_work_ends_budget(core->ledger.payer, now - core->ledger.charged)) {
+        charge_interrupt(core); /* first, because the choice depends on it */
+        now = core->ledger.charged;
+    }
     next = choose(core, now);
+    charge_decision(core, next);
+    begin_time(core, next);
     return next == previous ? interrupted : &next->context;
 }
 
@@ -204,6 +253,7 @@ enum result scheduler_block(struct wait_queue *queue, uint64_t deadline, interru
 {
     struct core *core = core_this();
     struct thread *thread = core->current;
+    struct vcpu *payer;
     uint64_t now;
 
     if (deadline == DEADLINE_POLL) {
@@ -215,7 +265,8 @@ enum result scheduler_block(struct wait_queue *queue, uint64_t deadline, interru
     if (!arch_interrupts_enabled_in(state)) {
         panic("a blocking call was made inside a critical section");
     }
-    now = core_charge(core);
+    now = charge_running(core);
+    payer = thread_payer(thread);
     policy_block(&core->policy, thread, now);
     thread->state = THREAD_BLOCKED;
     thread->wait.queue = queue;
@@ -229,21 +280,34 @@ enum result scheduler_block(struct wait_queue *queue, uint64_t deadline, interru
     if (deadline != DEADLINE_NONE) {
         timer_arm(&thread->wait.timer, deadline);
     }
-    switch_at(core, now);
+    leave(core, payer, now);
     return thread->wait.result;
+}
+
+/* The VCPU of a thread that is woken in an interrupt pays for the interrupt. If it has woken a
+ * thread of another VCPU before, that one pays until now. Returns the time from which on the VCPU
+ * pays. */
+static inline uint64_t name_payer(struct core *core, struct vcpu *payer)
+{
+    if (ledger_has_other_payer(&core->ledger, payer)) {
+        charge_handlers(core);
+    } else {
+        charge_interrupted(core);
+    }
+    ledger_name_payer(&core->ledger, payer);
+    return core->ledger.charged;
 }
 
 /* Inline in both callers, because a wake-up in an interrupt delays every thread. */
 static inline void make_ready(struct thread *thread)
 {
     struct core *core = core_this();
+    uint64_t now =
+        core->interrupt_depth != 0 ? name_payer(core, thread_payer(thread)) : core_thread_now(core);
 
     thread->state = THREAD_READY;
     trace_thread_ready(thread);
-    if (core->interrupt_depth != 0 && core->interrupt_for == NULL) {
-        core->interrupt_for = thread;
-    }
-    if (policy_unblock(&core->policy, thread, core->current, core_now(core))) {
+    if (policy_unblock(&core->policy, thread, core->current, now)) {
         core->reschedule = true;
     }
 }

@@ -16,6 +16,8 @@
 #include "kernel/thread.h"
 #include <stdint.h>
 
+struct vcpu;
+
 /* Sets up the core's state, without threads. Boot, before the first thread or timer; interrupts
  * masked. */
 void scheduler_init(void);
@@ -46,6 +48,10 @@ void scheduler_make_ready(struct thread *thread);
 /* Switches to the most urgent thread, if that is not the caller. Thread context, interrupts masked.
  */
 void scheduler_switch(void);
+
+/* Switches from the calling thread, which has blocked or ended at `now`. `payer`: its
+ * thread_payer() before that. Thread context, interrupts masked. */
+void scheduler_leave(struct vcpu *payer, uint64_t now);
 
 /* Moves the calling thread behind the others of its urgency and switches, unless `state`, which
  * interrupts_save() returned, or scheduler_preemption_disable() forbids a switch: then it follows

@@ -90,6 +90,7 @@ enum result thread_make(struct thread **created, const struct thread_attributes 
     }
     copy_name(thread->name, attributes->name);
     timer_init(&thread->wait.timer, wait_timed_out, thread);
+    thread->wait.timer.is_wait = true;
     list_node_init(&thread->level_node);
     list_init(&thread->held_mutexes);
     wait_queue_init(&thread->joiners, WAIT_JOIN);
@@ -140,6 +141,8 @@ void thread_exit(void)
 {
     struct core *core = core_this();
     struct thread *thread = core->current;
+    struct vcpu *payer;
+    uint64_t now;
 
     if (thread == NULL || core->interrupt_depth != 0 || core->preemption_depth != 0) {
         panic("thread_exit() outside a thread");
@@ -151,10 +154,12 @@ void thread_exit(void)
         panic("thread %s ended inside a critical section", thread->name);
     }
     periodic_end(thread);
-    policy_block(&core->policy, thread, core_charge(core));
+    now = core_charge(core);
+    payer = thread_payer(thread);
+    policy_block(&core->policy, thread, now);
     /* Interrupts are masked, so that no thread can free this stack before the switch below. */
     retire(thread);
-    scheduler_switch();
+    scheduler_leave(payer, now);
     panic("thread %s continued after its end", thread->name);
 }
 

@@ -43,7 +43,7 @@ struct thread {
     struct thread_wait wait;
     struct list held_mutexes;  /* struct mutex by `owned` */
     struct wait_queue joiners; /* at most one thread */
-    uint64_t run_ticks;        /* processor time, up to accounted_until if it runs */
+    uint64_t run_ticks;        /* processor time, up to ledger.charged if it runs */
     uint64_t switches;
     struct periodic *periodic; /* NULL: not a periodic thread */
     uint64_t deadline_misses;  /* of its periodic work, ended work included */
@@ -56,6 +56,13 @@ struct thread {
 static inline unsigned thread_urgency(const struct thread *thread)
 {
     return thread->standing.urgency;
+}
+
+/* Returns the VCPU that pays for the thread's time, and for the kernel's work for it; NULL: none.
+ */
+static inline struct vcpu *thread_payer(const struct thread *thread)
+{
+    return thread->standing.charged;
 }
 
 static inline bool thread_is_runnable(const struct thread *thread)

@@ -154,6 +154,7 @@ static struct vcpu *vcpu_make(const struct vcpu_param *param, int id, uint64_t n
     vcpu->record = &core_this()->vcpu_report.records[id - 1];
     (void)vcpu_server_init(&vcpu->server, param->policy == SCHED_PIBS, clock_ticks_up(param->C),
                            clock_ticks_down(param->T), now);
+    vcpu->most = vcpu_server_most(&vcpu->server);
     run_queue_group_init(&vcpu->group);
     list_init(&vcpu->threads);
     list_node_init(&vcpu->changed);
@@ -167,6 +168,22 @@ static struct mutex *lock(void)
     return &the_policy()->vcpu_lock;
 }
 
+/* A VCPU that gets less than this is switched most of the time. Its own ends are free once in a
+ * period (policy_vcpu.c), so that they must not take more than a part of the budget. */
+#define LEAST_ENDS 4u
+
+/* Returns true if the budget is worth its switches. Otherwise writes the least budget to `param`.
+ */
+static bool is_worth(struct vcpu_param *param)
+{
+    uint64_t least;
+
+    interrupt_overhead_measure();
+    least = LEAST_ENDS * the_policy()->end_cost;
+    param->least = clock_nanoseconds(least);
+    return clock_ticks_up(param->C) >= least;
+}
+
 static int create(struct vcpu_param *param)
 {
     int id = vcpu_set_free_id(&the_policy()->vcpus);
@@ -178,8 +195,7 @@ static int create(struct vcpu_param *param)
     if (id == 0) {
         return failure(RESULT_OVERFLOW);
     }
-    interrupt_overhead_measure();
-    result = admit(param, id);
+    result = is_worth(param) ? admit(param, id) : RESULT_TOO_SMALL;
     if (result != RESULT_OK) {
         return failure(result);
     }
@@ -210,7 +226,7 @@ static int set_parameters(struct vcpu_param *param)
     if (vcpu->server.is_io != (param->policy == SCHED_PIBS)) {
         return failure(RESULT_INVALID);
     }
-    result = admit(param, param->id);
+    result = is_worth(param) ? admit(param, param->id) : RESULT_TOO_SMALL;
     if (result != RESULT_OK) {
         return failure(result);
     }

@@ -62,10 +62,20 @@ void vcpu_server_charge(struct vcpu_server *server, uint64_t ticks)
     }
 }
 
+uint64_t vcpu_server_most(const struct vcpu_server *server)
+{
+    return server->is_io ? 0 : server->main.budget / 4 * 3;
+}
+
 uint64_t vcpu_server_eligible(const struct vcpu_server *server)
 {
     return server->is_io ? pibs_server_eligible(&server->io)
                          : sporadic_server_eligible(&server->main);
+}
+
+uint64_t vcpu_server_resumes(const struct vcpu_server *server)
+{
+    return server->is_io ? server->io.eligible : sporadic_server_eligible(&server->main);
 }
 
 uint64_t vcpu_server_available(const struct vcpu_server *server, uint64_t now)

@@ -36,9 +36,16 @@ void vcpu_server_block(struct vcpu_server *server, uint64_t now);
 /* Charges execution. */
 void vcpu_server_charge(struct vcpu_server *server, uint64_t ticks);
 
+/* Returns three quarters of the budget, rounded down. The budget of an I/O VCPU never has pieces:
+ * returns 0. */
+uint64_t vcpu_server_most(const struct vcpu_server *server);
+
 /* Returns the time from which on the next tick of the budget is available. The server has budget if
  * this is not in the future. */
 uint64_t vcpu_server_eligible(const struct vcpu_server *server);
+
+/* Returns the time from which on a blocked server has budget. */
+uint64_t vcpu_server_resumes(const struct vcpu_server *server);
 
 /* Returns the ticks that are left of the present budget, 0 if there is none. */
 uint64_t vcpu_server_available(const struct vcpu_server *server, uint64_t now);

@@ -46,6 +46,7 @@ static void describe(const struct vcpu *vcpu, struct vcpu_statistics *statistics
     statistics->exhaustions = counters->exhaustions;
     statistics->deadline_misses = counters->deadline_misses;
     statistics->response_nanoseconds_max = clock_nanoseconds(counters->response_max);
+    statistics->blocking_nanoseconds_max = clock_nanoseconds(counters->blocking_max);
     statistics->threads = count_threads(vcpu);
 }
 
@@ -78,6 +79,17 @@ size_t vcpu_statistics(struct vcpu_statistics *statistics, size_t capacity)
         count++;
     }
     return count;
+}
+
+uint64_t vcpu_unpaid_nanoseconds(void)
+{
+    interrupt_state state = interrupts_save();
+    uint64_t ticks;
+
+    (void)core_charge(core_this());
+    ticks = core_this()->ledger.unpaid;
+    interrupts_restore(state);
+    return clock_nanoseconds(ticks);
 }
 
 /* Finds the first VCPU of an id > `id`, or the first one of all. NULL: there is none. */

@@ -14,12 +14,17 @@
 #include "sched/thread_private.h"
 #include "sched/wait_queue.h"
 #include "sync/mutex_private.h"
+#include <arch/cpu.h>
 
 void mutex_init(struct mutex *mutex)
 {
     mutex->owner = NULL;
     wait_queue_init(&mutex->waiters, WAIT_MUTEX);
     list_node_init(&mutex->owned);
+    mutex->locked_at = 0;
+    mutex->longest = 0;
+    mutex->longest_user = 0;
+    mutex->users = 0;
 }
 
 static struct thread *calling_thread(void)
@@ -32,10 +37,44 @@ static struct thread *calling_thread(void)
     return core->current;
 }
 
+/* Returns the ticks for which a thread has executed. */
+static inline uint64_t executed_ticks(const struct thread *thread)
+{
+    const struct core *core = core_this();
+
+    if (thread != core->current || core->interrupt_depth != 0) {
+        return thread->run_ticks;
+    }
+    return thread->run_ticks + arch_clock_ticks() - core->ledger.charged;
+}
+
 static void set_owner(struct mutex *mutex, struct thread *owner)
 {
+    uint32_t user = policy_user_bit(owner);
+
     mutex->owner = owner;
     list_push_back(&owner->held_mutexes, &mutex->owned);
+    mutex->locked_at = executed_ticks(owner);
+    if ((mutex->users & user) == 0 && user != 0) {
+        mutex->users |= user;
+        mutex->longest = 0; /* the statistics of the new user don't contain it */
+    }
+}
+
+/* Counts a critical section that ends. */
+static inline void note_section(struct mutex *mutex, const struct thread *owner)
+{
+    uint64_t ticks = executed_ticks(owner) - mutex->locked_at;
+
+    uint32_t user = policy_user_bit(owner);
+
+    if (ticks > mutex->longest) {
+        mutex->longest = ticks;
+        mutex->longest_user = user;
+        policy_note_blocking(&core_this()->policy, mutex->users & ~user, ticks);
+    } else if (user != mutex->longest_user) {
+        policy_note_blocking(&core_this()->policy, mutex->longest_user, ticks);
+    }
 }
 
 /* Blocks until the mutex is handed over. Interrupts masked by the caller, `state` before that. */
@@ -79,6 +118,7 @@ enum result mutex_unlock(struct mutex *mutex)
 
     list_remove(&mutex->owned);
     mutex->owner = NULL;
+    note_section(mutex, thread);
     if (successor != NULL) {
         set_owner(mutex, successor);
         scheduler_wake(successor, RESULT_OK);

@@ -42,6 +42,10 @@ static void arm(struct timer *timer, uint64_t deadline)
         timer_queue_remove(queue, timer);
     }
     (void)drop_calls(timer);
+    if (!timer->is_wait) {
+        timer->armer = timers_armer(timer->armer);
+        timer->postponed = 0;
+    }
     timer->deadline = deadline;
     timer_queue_insert(queue, timer);
     if (was_first || queue->root == timer) {
@@ -93,11 +97,25 @@ bool timer_cancel(struct timer *timer)
     return was_armed || was_due;
 }
 
+/* Returns the time at which the timer was due, before it was postponed. */
+static uint64_t due_time(const struct timer *timer)
+{
+    return timer->deadline - timer->postponed;
+}
+
+/* Puts a due timer back into the queue, for the time at which its VCPU has budget again. */
+static void postpone(struct timer_queue *queue, struct timer *timer, uint64_t until)
+{
+    timer->postponed += until - timer->deadline;
+    timer->deadline = until;
+    timer_queue_insert(queue, timer);
+}
+
 /* Puts a due periodic timer back into the queue, with its next deadline. A deadline beyond the
  * clock's range is never reached. Returns the time at which this call was due. */
 static uint64_t next_period(struct timer_queue *queue, struct timer *timer, uint64_t now)
 {
-    uint64_t due = timer->deadline;
+    uint64_t due = due_time(timer);
 
     if (timer->catch_up == TIMER_SKIP_MISSED && now - due >= timer->period) {
         uint64_t missed = (now - due) / timer->period;
@@ -108,6 +126,7 @@ static uint64_t next_period(struct timer_queue *queue, struct timer *timer, uint
     if (__builtin_add_overflow(due, timer->period, &timer->deadline)) {
         timer->deadline = UINT64_MAX;
     }
+    timer->postponed = 0;
     timer_queue_insert(queue, timer);
     return due;
 }
@@ -118,12 +137,17 @@ static void call(struct timer *timer, uint64_t due)
     timer->callback(timer, timer->argument);
 }
 
-/* Not inline, so that other timers' callbacks, which end waits, are called sooner. */
+/* Not inline, so that the callbacks that end waits are called sooner. */
 __attribute__((noinline)) static void expire_special(struct timer_queue *queue, struct timer *timer,
                                                      uint64_t ticks)
 {
-    uint64_t due = timer->deadline;
+    uint64_t due = due_time(timer);
+    uint64_t until = timer->payer == 0 ? 0 : timers_wait_for(timer->payer);
 
+    if (until > timer->deadline) {
+        postpone(queue, timer, until);
+        return;
+    }
     if (timer->period != 0) {
         due = next_period(queue, timer, clock_time(ticks));
     }
@@ -132,15 +156,16 @@ __attribute__((noinline)) static void expire_special(struct timer_queue *queue, 
     } else {
         call(timer, due);
     }
+    timer->payer = timers_pay(timer->armer);
 }
 
 /* Calls the callback, or lets the thread call it, of a timer that has been taken off the queue. */
 static void expire(struct timer_queue *queue, struct timer *timer, uint64_t ticks)
 {
-    if (timer->period != 0 || timer->threaded) {
-        expire_special(queue, timer, ticks);
-    } else {
+    if (timer->is_wait) {
         call(timer, timer->deadline);
+    } else {
+        expire_special(queue, timer, ticks);
     }
 }
 

@@ -27,6 +27,19 @@ struct timer_queue *timers_this(void) __attribute__((const));
  * in one of its callbacks. Sets the hardware's alarm. Defined in sched/alarm.c. */
 void timers_first_changed(void);
 
+/* Returns the id of the VCPU that pays for what the running thread does, 0 for none; in an
+ * interrupt `current`. Defined in sched/interrupt_payer.c, as the next two. */
+uint8_t timers_armer(uint8_t current);
+
+/* Returns the time, in nanoseconds since boot, until which the expirations that this VCPU pays for
+ * should wait, because it has no budget, and the interrupted thread has; 0: they need not wait. If
+ * they have to wait, the VCPU pays for the interrupt. */
+uint64_t timers_wait_for(uint8_t payer);
+
+/* A callback has returned. If it woke no thread, `armer` pays for the interrupt. Returns the id of
+ * the VCPU that pays; 0: none. */
+uint8_t timers_pay(uint8_t armer);
+
 /* Makes a call of a threaded timer due (timer_init_threaded()) that was to be made at `due`, in
  * nanoseconds since boot. Defined in sched/timer_thread.c. */
 void timer_thread_add(struct timer *timer, uint64_t due);

@@ -36,6 +36,7 @@ class Record:
     response_max: int = 700
     exhaustions: int = 4
     deadline_misses: int = 5
+    blocking_max: int = 60
 
     def packed(self) -> bytes:
         return bytes(VcpuRecord(**vars(self)))
@@ -50,11 +51,12 @@ def memory_with_vcpus(
     record_bytes: int = RECORD_BYTES,
     table_bytes: int = HEADER_BYTES + COUNT * RECORD_BYTES,
     version: int = VCPU_REPORT_VERSION,
+    unpaid: int = 8,
 ) -> bytearray:
     """Return the memory of a guest with a table of COUNT records. Those not given are free."""
     guest = TracedGuest(kind=ReportKind.VCPUS, version=version, trace_bytes=table_bytes)
     memory = guest.memory()
-    table = bytes(VcpuReport(frequency, until, count, record_bytes))[:HEADER_BYTES]
+    table = bytes(VcpuReport(frequency, until, count, record_bytes, unpaid))[:HEADER_BYTES]
     table += b"".join(each.packed() for each in records)
     table = table.ljust(HEADER_BYTES + COUNT * RECORD_BYTES, b"\0")
     memory[TABLE : TABLE + len(table)] = table

@@ -75,6 +75,43 @@ def test_refused_boot_argument(start_guest: StartGuest, vcpus: str, line: str) -
     assert line in guest.console().splitlines()
 
 
+def test_refused_small_budget(start_guest: StartGuest) -> None:
+    """A budget that is not worth its switches is refused with the least one."""
+    words = ["exit=semihosting", "vcpus=x:main:100us/1ms,y:main:1us/1ms"]
+    guest = start_guest(Machine(guest_image("boot", "gcc"), words, icount=True))
+    assert guest.wait(60) == 0
+    refusal = re.search(
+        r"^boot: no VCPUs: the budget of y is below (\d+) ns", guest.console(), re.M
+    )
+    assert refusal is not None
+    assert 1000 < int(refusal[1]) < 6000
+
+
+# Kind, VCPUs, budget and period in microseconds, nanoseconds of sleep (bench/vcpu/guest/attack.c).
+ATTACKS = ("sleep/5/6/100/1000", "post/5/6/100/0", "interrupt/5/6/100/1000")
+MORE_ATTACKS = (
+    "sleep/31/10/1000/200", "sleep/31/10/1000/100000", "sleep/1/30/100/1000",
+    "sleep/7/40/1000/20000", "posting/5/6/100/1000", "callback/31/10/1000/1000",
+    "condition/5/6/100/0", "yield/31/10/1000/0", "pieces/5/6/100/0", "pieces/31/10/1000/0",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("attacks", "milliseconds"),
+    [(ATTACKS, 20), pytest.param(MORE_ATTACKS, 200, marks=pytest.mark.long)],
+)
+def test_work_lost(start_guest: StartGuest, attacks: tuple[str, ...], milliseconds: int) -> None:
+    """VCPUs that wake up as often as they can take no work from a victim with a longer period."""
+    words = ["exit=semihosting", "case=attacks", f"milliseconds={milliseconds}"]
+    words.append(f"attacks={','.join(attacks)}")
+    cpu = f"{Machine.cpu},cntfrq=1000000000"
+    guest = start_guest(Machine(guest_image("vcpu-bench"), words, cpu=cpu, icount=True))
+    assert guest.wait(240) == 0, guest.last_words()
+    alone, *attacked = map(int, re.findall(r"attack \w+ turns (\d+)", guest.console()))
+    assert len(attacked) == len(attacks)
+    assert min(attacked) >= 0.999 * alone, (alone, attacked)
+
+
 @pytest.fixture
 def demos(start_guest: StartGuest, image: FindImage) -> Demos:
     return Demos(start_guest, image)

@@ -16,7 +16,8 @@ enum result {
     RESULT_NOT_OWNER,   /* a mutex released by a thread that does not hold it */
     RESULT_OVERFLOW,    /* a counter or a queue would exceed its limit; nothing was changed */
     RESULT_UNSUPPORTED, /* the hardware or the device lacks it */
-    RESULT_OVERLOADED   /* there is not enough processor time; nothing was changed */
+    RESULT_OVERLOADED,  /* there is not enough processor time; nothing was changed */
+    RESULT_TOO_SMALL    /* a budget is not worth its switches; nothing was changed */
 };
 
 #endif

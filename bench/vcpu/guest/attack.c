@@ -49,7 +49,7 @@ struct neighbour {
 
 static struct {
     enum attack kind;
-    uint32_t count; /* neighbours */
+    uint32_t count;  /* neighbours */
     uint64_t budget; /* microseconds, as the period */
     uint64_t period;
     uint64_t sleep; /* nanoseconds */
@@ -219,9 +219,9 @@ static void split_budget(void *argument)
 }
 
 static void (*const entries[ATTACKS][THREADS_EACH])(void *) = {
-    {sleep_often, NULL},         {post_first, post_second}, {signal_first, signal_second},
-    {yield_often, yield_often},  {use_callback, NULL},      {wait_for_callback, NULL},
-    {raise_interrupt, NULL},     {split_budget, NULL},
+    {sleep_often, NULL},        {post_first, post_second}, {signal_first, signal_second},
+    {yield_often, yield_often}, {use_callback, NULL},      {wait_for_callback, NULL},
+    {raise_interrupt, NULL},    {split_budget, NULL},
 };
 
 static void start_neighbour(struct neighbour *own)
@@ -253,6 +253,7 @@ static void end_neighbour(struct neighbour *own)
     for (uint32_t i = 0; i < THREADS_EACH; i++) {
         end_thread(own->thread[i]);
     }
+    (void)timer_cancel(&own->timer);
     if (vcpu_destroy(own->vcpu, false) != 0) {
         fail("a VCPU in use");
     }
@@ -275,8 +276,8 @@ static void run_attack(const char *name, uint64_t milliseconds)
 
     attack.victim_turns = 0;
     attack.background_turns = 0;
-    attack.end = arch_clock_ticks() + (start + window - time_now()) * arch_clock_frequency() /
-                                          NANOSECONDS_PER_SECOND;
+    attack.end = arch_clock_ticks() +
+                 (start + window - time_now()) * arch_clock_frequency() / NANOSECONDS_PER_SECOND;
     victim = start_thread("victim", PRIORITY_WITHOUT_BUDGET, vcpu, wait_and_count, &start);
     for (uint32_t i = 0; i < attack.count; i++) {
         start_neighbour(&attack.neighbour[i]);

@@ -61,6 +61,13 @@ struct mutex {
     struct thread *owner;
     struct wait_queue waiters;
     struct list_node owned; /* on its owner's list of held mutexes */
+    uint64_t
+        locked_at;  /* what the owner had executed when it got the mutex, in ticks of the counter */
+    uint32_t users; /* bit n: a thread of the VCPU with id n + 1 has locked the mutex */
+    /* Longest execution with the mutex, in ticks, since the latest user came. The statistics of all
+     * users contain it, except those of the VCPU that executed, whose bit is the second. */
+    uint64_t longest;
+    uint32_t longest_user;
 };
 
 void mutex_init(struct mutex *mutex);

@@ -70,6 +70,11 @@ struct timer {
     struct list_node expired_node; /* linked while calls_due > 0 */
     uint64_t calls_due;            /* expirations whose callback has not begun */
     uint64_t last_expiration;      /* time at which the last of these calls was due */
+    /* Private: which VCPU pays for the expirations (time/timer.h). */
+    uint8_t armer;      /* id of the VCPU that armed the timer; 0: none */
+    uint8_t payer;      /* id of the VCPU that paid for the latest one; 0: none */
+    bool is_wait;       /* the callback wakes a thread, and nothing else */
+    uint64_t postponed; /* nanoseconds by which `deadline` is later than asked for */
 };
 
 void timer_init(struct timer *timer, void (*callback)(struct timer *, void *), void *argument);

@@ -46,6 +46,8 @@ struct vcpu_param {
     int late_id; /* VCPU that would miss its budget; 0: the new one */
     /* Nanoseconds of demand in one period of that VCPU beyond what the processor executes in it. */
     uint64_t excess;
+    /* Written by a call that returns -RESULT_TOO_SMALL: */
+    uint64_t least; /* nanoseconds; the smallest C */
 };
 
 /*
@@ -53,7 +55,9 @@ struct vcpu_param {
  * also if the kernel's processor is a VCPU of a hypervisor with a budget (schedule/supply.h).
  * `param->id` is not read. Returns the id of the new VCPU, which is > 0, or an error:
  * -RESULT_INVALID (a parameter is out of range, or C > T or blocking > T after rounding),
- * -RESULT_OVERFLOW (VCPU_MAX VCPUs exist), -RESULT_NO_MEMORY, -RESULT_OVERLOADED. Thread context.
+ * -RESULT_OVERFLOW (VCPU_MAX VCPUs exist), -RESULT_NO_MEMORY, -RESULT_OVERLOADED, or
+ * -RESULT_TOO_SMALL: C is below four times what the end of a budget and its return take, which the
+ * first call measures. Thread context.
  */
 int vcpu_create(struct vcpu_param *param);
 
@@ -104,11 +108,19 @@ struct vcpu_statistics {
     uint64_t exhaustions;              /* number of times the budget ended */
     uint64_t deadline_misses;          /* of its periodic threads */
     uint64_t response_nanoseconds_max; /* from a wake-up until none of its threads is runnable */
-    size_t threads;                    /* bound threads */
+    /* The longest time that a thread of another VCPU, or of none, executed with a mutex locked that
+     * a thread of this VCPU has locked as well. C has to include it (kernel/sync.h, mutexes). */
+    uint64_t blocking_nanoseconds_max;
+    size_t threads; /* bound threads */
 };
 
 /* Writes the statistics of up to `capacity` VCPUs to `statistics`. Returns the number of VCPUs,
  * which may be larger than `capacity`. Thread context. */
 size_t vcpu_statistics(struct vcpu_statistics *statistics, size_t capacity);
+
+/* Returns the time since boot in which the kernel worked and no VCPU paid, in nanoseconds: for the
+ * ends of budgets and their returns, for threads without VCPU, and in interrupts that wake nobody.
+ * Thread context. */
+uint64_t vcpu_unpaid_nanoseconds(void);
 
 #endif

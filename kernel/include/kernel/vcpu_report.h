@@ -16,7 +16,7 @@
 #include "kernel/vcpu.h"
 #include <stdint.h>
 
-#define VCPU_REPORT_VERSION 1u
+#define VCPU_REPORT_VERSION 2u
 
 enum vcpu_record_kind {
     VCPU_RECORD_FREE = 0, /* no VCPU has this id */
@@ -37,6 +37,7 @@ struct vcpu_record {
     uint64_t response_max; /* from a wake-up until none of its threads was runnable */
     uint64_t exhaustions;
     uint64_t deadline_misses;
+    uint64_t blocking_max; /* longest execution of another thread with a mutex of its threads */
 };
 
 struct vcpu_report {
@@ -44,6 +45,7 @@ struct vcpu_report {
     uint64_t accounted_until; /* value of the counter up to which all time is in the counters */
     uint32_t record_count;    /* VCPU_MAX */
     uint32_t record_bytes;    /* sizeof(struct vcpu_record) */
+    uint64_t unpaid;          /* of the kernel's work, for which no VCPU has paid */
     struct vcpu_record records[VCPU_MAX]; /* by id - 1 */
 };
 

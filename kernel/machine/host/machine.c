@@ -41,6 +41,7 @@ static struct machine {
     struct interrupt plan;
 
     uint64_t ticks;
+    uint64_t reading_ticks; /* host_clock_set_reading_ticks() */
     uint64_t alarm_ticks;
     bool alarm_set;
 } machine;
@@ -190,7 +191,13 @@ bool host_interrupt_happened(void)
 
 uint64_t arch_clock_ticks(void)
 {
+    machine.ticks += machine.reading_ticks;
     return machine.ticks;
+}
+
+void host_clock_set_reading_ticks(uint64_t ticks)
+{
+    machine.reading_ticks = ticks;
 }
 
 uint64_t arch_clock_frequency(void)

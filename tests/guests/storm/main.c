@@ -174,17 +174,24 @@ static bool run_control(void)
            thread_join(thread, DEADLINE_NONE) == RESULT_OK;
 }
 
+static unsigned long long in_microseconds(uint64_t nanoseconds)
+{
+    return (unsigned long long)(nanoseconds / NANOSECONDS_PER_MICROSECOND);
+}
+
 static void print_vcpus(void)
 {
     static struct vcpu_statistics vcpus[VCPUS_PRINTED];
     size_t count = vcpu_statistics(vcpus, VCPUS_PRINTED);
 
     for (size_t i = 0; i < count && i < VCPUS_PRINTED; i++) {
-        print("storm: vcpu %s: received %llu us, background %llu us, exhausted %llu times\n",
-              vcpus[i].param.name,
-              (unsigned long long)(vcpus[i].received_nanoseconds / NANOSECONDS_PER_MICROSECOND),
-              (unsigned long long)(vcpus[i].background_nanoseconds / NANOSECONDS_PER_MICROSECOND),
-              (unsigned long long)vcpus[i].exhaustions);
+        print("storm: vcpu %s: received %llu us, background %llu us, exhausted %llu times, "
+              "response at most %llu us, blocking at most %llu us\n",
+              vcpus[i].param.name, in_microseconds(vcpus[i].received_nanoseconds),
+              in_microseconds(vcpus[i].background_nanoseconds),
+              (unsigned long long)vcpus[i].exhaustions,
+              in_microseconds(vcpus[i].response_nanoseconds_max),
+              in_microseconds(vcpus[i].blocking_nanoseconds_max));
     }
 }
 

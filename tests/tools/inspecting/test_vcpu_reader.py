@@ -51,7 +51,7 @@ def test_counters() -> None:
     ]
     assert found[0] == VcpuCounters(
         2, 2, "loop", "main", 1_000_000, 10_000_000, 500_000_000, 20_010_000, 3_000_000, 4, 5,
-        700_000,
+        700_000, 60_000, 8_000,
     )  # fmt: skip
     assert found[0].promised == 0.1
     since_creation = shares_since_creation(found[0])
@@ -107,7 +107,15 @@ def test_counters_that_began_again() -> None:
 
 @pytest.mark.parametrize(
     "counter",
-    ["received_ns", "background_ns", "exhaustions", "deadline_misses", "response_max_ns"],
+    [
+        "received_ns",
+        "background_ns",
+        "exhaustions",
+        "deadline_misses",
+        "response_max_ns",
+        "blocking_max_ns",
+        "unpaid_ns",
+    ],
 )
 def test_a_smaller_counter_began_again(counter: str) -> None:
     (before,) = read_vcpus(guest())
@@ -201,7 +209,7 @@ def test_names_are_harmless() -> None:
         (guest([Record(period=1 << 41)]), "of 2199023255552 ticks"),
         (guest([Record(received=1 << 63)]), "VCPU 1 executed 9223372036854775808"),
         (guest([Record(since=1 << 63, received=1 << 40)]), "ticks in 0"),
-        (guest([Record(response_max=1 << 40)]), "had a response of 1099511627776 ticks, until"),
+        (guest([Record(response_max=1 << 40)]), "had a response of 1099511627776 ticks, and waited"),
         (guest([Record(exhaustions=1 << 40)]), "VCPU 1 ran out 1099511627776 times"),
     ],
 )

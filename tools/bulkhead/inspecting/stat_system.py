@@ -194,7 +194,7 @@ def _vcpu_table(partition: str, sample: _Sample, before: _Sample | None) -> Tabl
     from rich.text import Text
 
     since = "since they were created" if before is None else "within the last second"
-    title = f"{partition}: VCPUs, and their shares {since}"
+    title = f"{partition}: VCPUs, and their shares {since}{_unpaid(partition, sample, before)}"
     framed = console.results().width >= _FRAMED_COLUMNS
     if framed:
         table = Table(title=title, title_justify="left")
@@ -240,6 +240,19 @@ def _shares(
     if then is None:
         return None
     return shares_since(then, vcpu, sample.time_ns - before.time_ns)
+
+
+def _unpaid(partition: str, sample: _Sample, before: _Sample | None) -> str:
+    """Return the share of the kernel's work that no VCPU paid within the time shown, as a text.
+
+    Without an earlier sample, the time since the kernel started is not known.
+    """
+    now = sample.vcpus[partition]
+    then = before.vcpus.get(partition) if before else None
+    if before is None or not then or now[0].unpaid_ns < then[0].unpaid_ns:
+        return ""
+    share = (now[0].unpaid_ns - then[0].unpaid_ns) / (sample.time_ns - before.time_ns)
+    return f"; {share:.1%} of the time is the kernel's, for no VCPU"
 
 
 def _rounded(number: int) -> int:

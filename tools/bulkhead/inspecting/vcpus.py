@@ -47,6 +47,8 @@ class VcpuCounters:
     exhaustions: int
     deadline_misses: int
     response_max_ns: int
+    blocking_max_ns: int
+    unpaid_ns: int  # of its kernel's work, for which no VCPU paid, since the kernel started
 
     @property
     def title(self) -> str:
@@ -73,6 +75,7 @@ class _Copy:
 
     frequency: int
     accounted_until: int
+    unpaid: int
     records: list[bytes]
 
     def nanoseconds(self, ticks: int) -> int:
@@ -89,7 +92,7 @@ def continues(now: VcpuCounters, before: VcpuCounters) -> bool:
 def _counters(vcpu: VcpuCounters) -> tuple[int, ...]:
     return (
         vcpu.age_ns, vcpu.received_ns, vcpu.background_ns, vcpu.exhaustions, vcpu.deadline_misses,
-        vcpu.response_max_ns,
+        vcpu.response_max_ns, vcpu.blocking_max_ns, vcpu.unpaid_ns,
     )  # fmt: skip
 
 
@@ -156,16 +159,20 @@ def _copy(guest: Guest, address: int, size: int) -> _Copy:
         raise DamagedReport(guest, f"a counter of {table.frequency} Hz")
     places = range(_HEADER_BYTES, size, _RECORD_BYTES)
     records = [data[at : at + _RECORD_BYTES] for at in places]
-    return _Copy(table.frequency, table.accounted_until, records)
+    return _Copy(table.frequency, table.accounted_until, table.unpaid, records)
 
 
 def _agree(first: _Copy, second: _Copy) -> bool:
     """Return True if no VCPU changed between the copies, and no counter decreased."""
-    return first.frequency == second.frequency and all(
-        one[:_STABLE_BYTES] == other[:_STABLE_BYTES]
-        and one[0] % 2 == 0
-        and all(old <= new for old, new in zip(_growing(one), _growing(other), strict=True))
-        for one, other in zip(first.records, second.records, strict=True)
+    return (
+        first.frequency == second.frequency
+        and first.unpaid <= second.unpaid
+        and all(
+            one[:_STABLE_BYTES] == other[:_STABLE_BYTES]
+            and one[0] % 2 == 0
+            and all(old <= new for old, new in zip(_growing(one), _growing(other), strict=True))
+            for one, other in zip(first.records, second.records, strict=True)
+        )
     )
 
 
@@ -173,7 +180,7 @@ def _growing(record: bytes) -> tuple[int, ...]:
     counters = VcpuRecord.from_buffer_copy(record)
     return (
         counters.received, counters.background, counters.response_max, counters.exhaustions,
-        counters.deadline_misses,
+        counters.deadline_misses, counters.blocking_max,
     )  # fmt: skip
 
 
@@ -187,11 +194,15 @@ def _decode(guest: Guest, copy: _Copy) -> Iterator[VcpuCounters]:
             raise DamagedReport(
                 guest, f"VCPU {place} is of kind {kind}, with {budget} of {period} ticks"
             )
-        received, background, response, exhaustions, misses = _growing(data)
-        if max(response, exhaustions) > copy.accounted_until + copy.frequency:
+        received, background, response, exhaustions, misses, blocking = _growing(data)
+        if (
+            max(response, exhaustions, blocking, copy.unpaid)
+            > copy.accounted_until + copy.frequency
+        ):
             raise DamagedReport(
                 guest,
-                f"VCPU {place} ran out {exhaustions} times, and had a response of {response} ticks,"
+                f"VCPU {place} ran out {exhaustions} times, had a response of {response} ticks, and"
+                f" waited {blocking} ticks for a mutex, and {copy.unpaid} ticks were nobody's,"
                 f" until {copy.accounted_until}",
             )
         # The latest charge may be in the counters, and not yet in the time.
@@ -213,4 +224,6 @@ def _decode(guest: Guest, copy: _Copy) -> Iterator[VcpuCounters]:
             exhaustions=exhaustions,
             deadline_misses=misses,
             response_max_ns=copy.nanoseconds(response),
+            blocking_max_ns=copy.nanoseconds(blocking),
+            unpaid_ns=copy.nanoseconds(copy.unpaid),
         )

@@ -13,7 +13,7 @@ SCHEDULE_PERIOD_MAX = 0x10000000000
 SCHEDULE_NEVER = 0xFFFFFFFFFFFFFFFF
 REPORT_MAGIC = 0x315450524B4C5542
 REPORT_LOCATOR_OFFSET = 64
-VCPU_REPORT_VERSION = 1
+VCPU_REPORT_VERSION = 2
 TRACE_VERSION = 1
 TRACE_EVENTS_MIN = 64
 TRACE_EVENTS_MAX = 0x400000
@@ -228,6 +228,7 @@ class VcpuRecord(LittleEndianStructure):
         ("response_max", c_uint64),
         ("exhaustions", c_uint64),
         ("deadline_misses", c_uint64),
+        ("blocking_max", c_uint64),
     )
 
 
@@ -240,6 +241,7 @@ class VcpuReport(LittleEndianStructure):
         ("accounted_until", c_uint64),
         ("record_count", c_uint32),
         ("record_bytes", c_uint32),
+        ("unpaid", c_uint64),
         ("records", VcpuRecord * 32),
     )
 

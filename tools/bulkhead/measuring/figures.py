@@ -57,6 +57,7 @@ _RULES = (
     Rule("size", r"\w+", None, _SMALL_CHANGE),
     Rule("vcpu", r"share_error_\w+", 0.001, 0.1),
     Rule("vcpu", "share_shortfall_max", 0, 0),
+    Rule("vcpu", "work_lost_max", 0.001, None),
     Rule("vcpu", "context_switch_instructions", 150, _SMALL_CHANGE),
     Rule("vcpu", "decision_instructions", 300, _SMALL_CHANGE),
     Rule("vcpu", "decision_32_vs_4", 1.1, _SMALL_CHANGE),

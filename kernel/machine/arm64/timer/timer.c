@@ -3,6 +3,7 @@
  * The clock: the generic timer's virtual counter and timer (Arm ARM, chapter "The Generic Timer in
  * AArch64 state"). A hypervisor lets its guest access them directly.
  */
+#include "interrupt/scheduler_hooks.h"
 #include "kernel/devicetree.h"
 #include "kernel/interrupt.h"
 #include "sched/alarm.h"
@@ -103,5 +104,9 @@ enum result arch_clock_init(void)
     }
     arch_clock_alarm(UINT64_MAX);
     start_events();
-    return interrupt_attach(number, trigger, timer_interrupt, NULL);
+    result = interrupt_attach(number, trigger, timer_interrupt, NULL);
+    if (result == RESULT_OK) {
+        interrupt_set_alarm(number);
+    }
+    return result;
 }

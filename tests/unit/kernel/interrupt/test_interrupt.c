@@ -13,6 +13,7 @@
 #include "kernel/interrupt.h"
 #include "kernel/memory.h"
 #include "kernel/print.h"
+#include "kernel/time.h"
 #include "kernel/trace.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,6 +32,8 @@ static struct {
     unsigned ended, configured, printed, masked;
     unsigned charged; /* scheduler_interrupt_next() */
     bool no_memory;
+    uint64_t wait_until;   /* scheduler_interrupt_pay() */
+    struct timer *release; /* armed; NULL: none */
 } controller;
 
 bool arch_interrupt_exists(uint32_t number)
@@ -141,6 +144,36 @@ size_t arch_interrupt_message_bytes(void)
 void scheduler_interrupt_next(void)
 {
     controller.charged++;
+}
+
+uint8_t scheduler_caller_vcpu(void)
+{
+    return 2;
+}
+
+uint64_t scheduler_interrupt_pay(uint8_t *payer)
+{
+    *payer = 1;
+    return controller.wait_until;
+}
+
+void timer_init(struct timer *timer, void (*callback)(struct timer *, void *), void *argument)
+{
+    *timer = (struct timer){.callback = callback, .argument = argument};
+}
+
+void timer_arm(struct timer *timer, uint64_t deadline)
+{
+    timer->deadline = deadline;
+    controller.release = timer;
+}
+
+bool timer_cancel(struct timer *timer)
+{
+    bool was_armed = controller.release == timer;
+
+    controller.release = was_armed ? NULL : controller.release;
+    return was_armed;
 }
 
 void *heap_allocate(size_t bytes)
@@ -368,6 +401,60 @@ static void test_storm(void **state)
     assert_true(controller.printed <= 8);
 }
 
+static void release(void)
+{
+    struct timer *timer = controller.release;
+
+    controller.release = NULL;
+    controller.masked = 1; /* as in an interrupt */
+    timer->callback(timer, timer->argument);
+    controller.masked = 0;
+}
+
+/* An interrupt whose VCPU has no budget is masked until that has budget, or until its owner unmasks
+ * it after that. */
+static void test_hold(void **state)
+{
+    unsigned one = 1;
+
+    (void)state;
+    assert_int_equal(interrupt_attach(20, INTERRUPT_LEVEL, count, &one), RESULT_OK);
+    interrupt_set_alarm(20);
+    controller.wait_until = 500;
+    interrupt_raise(20);
+    interrupt_dispatch();
+    assert_true(controller.enabled[20]); /* never the clock's */
+    assert_int_equal(interrupt_attach(21, INTERRUPT_LEVEL, count, &one), RESULT_OK);
+    interrupt_raise(21);
+    interrupt_dispatch();
+    assert_false(controller.enabled[21]);
+    assert_int_equal(controller.release->deadline, 500);
+    assert_int_equal(controller.release->armer, 1);
+    assert_int_equal(interrupt_unmask(21), RESULT_OK);
+    assert_false(controller.enabled[21]);
+    release();
+    assert_true(controller.enabled[21]);
+    interrupt_raise(21);
+    interrupt_dispatch();
+    assert_int_equal(interrupt_mask(21), RESULT_OK);
+    release();
+    assert_false(controller.enabled[21]);
+    assert_int_equal(interrupt_unmask(21), RESULT_OK);
+    assert_true(controller.enabled[21]);
+    /* A shared interrupt may be for several VCPUs. */
+    assert_int_equal(interrupt_attach(21, INTERRUPT_LEVEL, count, &calls), RESULT_OK);
+    interrupt_raise(21);
+    interrupt_dispatch();
+    assert_true(controller.enabled[21]);
+    assert_int_equal(interrupt_detach(21, count, &calls), RESULT_OK);
+    interrupt_raise(21);
+    interrupt_dispatch();
+    assert_false(controller.enabled[21]);
+    assert_int_equal(interrupt_detach(21, count, &one), RESULT_OK);
+    assert_null(controller.release);
+    assert_int_equal(interrupt_detach(20, count, &one), RESULT_OK);
+}
+
 static void test_spurious(void **state)
 {
     uint64_t spurious = statistics_now().spurious;
@@ -412,6 +499,7 @@ int main(void)
         cmocka_unit_test_setup(test_deferring, reset),
         cmocka_unit_test_setup(test_unknown, reset),
         cmocka_unit_test_setup(test_storm, reset),
+        cmocka_unit_test_setup(test_hold, reset),
         cmocka_unit_test_setup(test_spurious, reset),
         cmocka_unit_test_setup(test_trace, reset),
     };

@@ -7,6 +7,7 @@
  */
 #include "kernel/sync.h"
 #include "kernel_fixture.h"
+#include "sched/core.h"
 #include "sched/policy.h"
 #include "sched/scheduler.h"
 #include "sched/thread_private.h"
@@ -22,8 +23,11 @@ static struct turns {
     uint64_t now;           /* of the latest call */
     uint64_t charged;       /* to threads */
     uint64_t slice_used;    /* by the first of `ready` */
-    uint64_t interrupt_ticks;
-    struct thread *interrupt_for;
+    uint64_t work_ticks;
+    size_t admitted;
+    struct vcpu account[THREADS]; /* by the thread's number; has no budget, so that each charge of
+                                   * the kernel's work comes here */
+    const struct vcpu *work_for;
     uint64_t longest_turn;
 } turns;
 
@@ -43,7 +47,9 @@ void policy_init(struct policy *policy)
 void policy_admit(struct policy *policy, struct thread *thread, unsigned priority)
 {
     (void)policy;
-    thread->standing = (struct standing){.priority = priority, .urgency = priority};
+    thread->standing = (struct standing){
+        .priority = priority, .urgency = priority, .charged = &turns.account[turns.admitted]};
+    turns.admitted++;
 }
 
 void policy_dismiss(struct thread *thread)
@@ -95,15 +101,21 @@ void policy_charge(struct policy *policy, struct thread *thread, uint64_t ticks,
     }
 }
 
-void policy_charge_interrupt(struct policy *policy, struct thread *thread, uint64_t ticks,
-                             uint64_t now)
+void policy_charge_work_beyond(struct policy *policy, struct vcpu *payer,
+                               const struct thread *running, uint64_t ticks, uint64_t now)
 {
     (void)policy;
+    (void)running;
     set_now(now);
-    turns.interrupt_ticks += ticks;
-    if (thread != NULL) {
-        turns.interrupt_for = thread;
-    }
+    turns.work_ticks += ticks;
+    turns.work_for = payer;
+}
+
+uint64_t policy_resumes(struct policy *policy, struct vcpu *vcpu, uint64_t now)
+{
+    (void)policy;
+    (void)vcpu;
+    return now;
 }
 
 struct thread *policy_choose(struct policy *policy, uint64_t now)
@@ -181,6 +193,19 @@ void policy_lend(struct policy *policy, struct thread *thread, const struct thre
     set_now(now);
     thread->standing.urgency =
         waiter == NULL ? thread->standing.priority : waiter->standing.urgency;
+}
+
+uint32_t policy_user_bit(const struct thread *thread)
+{
+    (void)thread;
+    return 0;
+}
+
+void policy_note_blocking(struct policy *policy, uint32_t users, uint64_t ticks)
+{
+    (void)policy;
+    (void)users;
+    (void)ticks;
 }
 
 void policy_count_miss(struct thread *thread)
@@ -286,12 +311,13 @@ static void init_interrupts(void)
     struct thread *waiter = start("waiter", INIT_PRIORITY, wait_for_post, &semaphore);
 
     thread_yield();
+    turns.work_for = NULL;
     host_interrupt(work, NULL);
-    CHECK_EQUAL(turns.interrupt_ticks, 5);
-    CHECK(turns.interrupt_for == NULL);
+    CHECK_EQUAL(core_this()->ledger.unpaid, 5);
+    CHECK(turns.work_for == NULL);
     host_interrupt(work_and_post, &semaphore);
-    CHECK_EQUAL(turns.interrupt_ticks, 16);
-    CHECK(turns.interrupt_for == waiter);
+    CHECK_EQUAL(turns.work_ticks, 11);
+    CHECK(turns.work_for == thread_payer(waiter));
     CHECK_EQUAL(turns.charged, 0);
     host_clock_advance(20);
     finish(waiter);

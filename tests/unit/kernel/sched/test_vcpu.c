@@ -343,6 +343,119 @@ static void test_blocking(void **state)
     kernel_run(init_blocking);
 }
 
+static struct mutex shared;
+
+static void lock_for(uint64_t ticks)
+{
+    CHECK_EQUAL(mutex_lock(&shared, DEADLINE_NONE), RESULT_OK);
+    host_clock_advance(ticks);
+    CHECK_EQUAL(mutex_unlock(&shared), RESULT_OK);
+}
+
+static void lock_as(int id, uint64_t ticks)
+{
+    CHECK_EQUAL(vcpu_bind_task(id), 0);
+    lock_for(ticks);
+}
+
+/* Each VCPU knows the longest critical section of the others, in whatever order they come. */
+static void init_critical_sections(void)
+{
+    int one = create(SCHED_SPORADIC, 1000, 10000);
+    int other = create(SCHED_SPORADIC, 1000, 20000);
+
+    mutex_init(&shared);
+    lock_as(one, 3);
+    CHECK_EQUAL(statistics_of(one).blocking_nanoseconds_max, 0);
+    lock_as(other, 7);
+    CHECK_EQUAL(statistics_of(one).blocking_nanoseconds_max, 7);
+    CHECK_EQUAL(statistics_of(other).blocking_nanoseconds_max, 0);
+    lock_as(one, 4);
+    CHECK_EQUAL(statistics_of(other).blocking_nanoseconds_max, 4);
+    lock_as(0, 5);
+    CHECK_EQUAL(statistics_of(one).blocking_nanoseconds_max, 7);
+    CHECK_EQUAL(statistics_of(other).blocking_nanoseconds_max, 5);
+    lock_as(0, 9);
+    CHECK_EQUAL(statistics_of(one).blocking_nanoseconds_max, 9);
+    CHECK_EQUAL(statistics_of(other).blocking_nanoseconds_max, 9);
+}
+
+static void test_critical_sections(void **state)
+{
+    (void)state;
+    kernel_run(init_critical_sections);
+}
+
+static void init_least(void)
+{
+    struct vcpu_param param = {.policy = SCHED_SPORADIC, .C = 1, .T = 1000000};
+
+    host_clock_set_reading_ticks(1);
+    CHECK(vcpu_create(&param) == -RESULT_TOO_SMALL);
+    CHECK(param.least > 1);
+    param.C = param.least - 1;
+    CHECK(vcpu_create(&param) == -RESULT_TOO_SMALL);
+    param.C = param.least;
+    CHECK_EQUAL(vcpu_create(&param), 1);
+    param.id = 1;
+    param.C = param.least - 1;
+    CHECK(vcpu_setparam(&param) == -RESULT_TOO_SMALL);
+    host_clock_set_reading_ticks(0);
+}
+
+static void test_budget_worth_its_switches(void **state)
+{
+    (void)state;
+    kernel_run(init_least);
+}
+
+static struct semaphore called;
+
+static void post_called(struct timer *timer, void *argument)
+{
+    (void)timer;
+    (void)argument;
+    note("call");
+    (void)semaphore_post(&called);
+}
+
+static void wait_for_calls(void *argument)
+{
+    (void)argument;
+    for (;;) {
+        (void)semaphore_wait(&called, DEADLINE_NONE);
+        host_clock_advance(10);
+    }
+}
+
+/* The timer's VCPU has 10 in 100, and uses them for the first call. Beside a thread with budget the
+ * later calls, every 20, wait for the next budget; they are not lost. */
+static void init_postponed(void)
+{
+    int waiting = create(SCHED_SPORADIC, 10, 100);
+    int spinning = create(SCHED_SPORADIC, 800, 1000);
+    struct timer timer;
+
+    semaphore_init(&called, 0, 100);
+    timer_init(&timer, post_called, NULL);
+    CHECK_EQUAL(vcpu_bind_thread(start("waiter", 10, wait_for_calls, NULL), waiting), 0);
+    thread_sleep_until(1);
+    timer_arm_periodic(&timer, 100, 20, TIMER_FIRE_EACH);
+    CHECK_EQUAL(vcpu_bind_task(spinning), 0);
+    host_clock_advance(130);
+    CHECK_EQUAL(time_now(), 131);
+    CHECK_NOTES("call");
+    host_clock_advance(69);
+    CHECK_NOTES("call call call call call"); /* at 200, those of 120 to 200 */
+    CHECK(timer_cancel(&timer));
+}
+
+static void test_timer_of_a_vcpu_without_budget_waits(void **state)
+{
+    (void)state;
+    kernel_run(init_postponed);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -355,6 +468,9 @@ int main(void)
         cmocka_unit_test(test_waiter_lends_its_budget),
         cmocka_unit_test(test_share_of_a_processor),
         cmocka_unit_test(test_blocking),
+        cmocka_unit_test(test_critical_sections),
+        cmocka_unit_test(test_budget_worth_its_switches),
+        cmocka_unit_test(test_timer_of_a_vcpu_without_budget_waits),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -239,7 +239,7 @@ static void init_random(void)
         vcpus[i] = vcpu_create(&param);
         CHECK(vcpus[i] > 0);
     }
-    core_this()->interrupt_overhead = chance(2); /* this machine's is 0 */
+    core_this()->ledger.overhead = chance(2); /* this machine's is 0 */
     (void)thread_set_priority(thread_current(), THREAD_PRIORITY_HIGHEST);
     for (unsigned i = 0; i < WORKERS; i++) {
         workers[i] = start("worker", 10 + chance(5), work, NULL);

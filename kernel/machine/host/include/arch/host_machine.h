@@ -44,6 +44,9 @@ bool host_interrupt_happened(void);
 
 /* Advances the time. Alarms on the way go off at their time. */
 void host_clock_advance(uint64_t ticks);
+/* Makes each reading of the clock take so many ticks, 0 at first, so that the kernel's own work
+ * takes time. */
+void host_clock_set_reading_ticks(uint64_t ticks);
 /* Sets the clock's frequency for machines started from now on; it is 1 GHz at first. */
 void host_clock_set_frequency(uint64_t hertz);
 /* Returns true if an alarm is set, and sets *ticks to its time. */
