@@ -392,9 +392,7 @@ uint64_t policy_resumes(struct policy *policy, struct vcpu *vcpu, uint64_t now)
         charge_blocked(policy, vcpu, now);
         return vcpu_server_resumes(&vcpu->server);
     }
-    /* Without budget, or because the kernel's work has ended it since the latest choice, no ticks
-     * are left. */
-    return vcpu->left > 0 ? now : vcpu_server_eligible(&vcpu->server);
+    return vcpu->has_budget ? now : vcpu_server_eligible(&vcpu->server);
 }
 
 /* Gives the threads of a VCPU its level, and others what they inherit from these. Returns true if
