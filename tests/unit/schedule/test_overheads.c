@@ -10,7 +10,7 @@
 #include "schedule/supply.h"
 #include "schedule_test.h"
 
-#define SETS    2500u
+#define SETS    700u
 #define TICKS   1500u
 #define STRETCH 200u
 #define NOBODY  CORE_VCPUS_MAX

@@ -8,7 +8,7 @@
 #include "schedule/supply.h"
 #include "schedule_test.h"
 
-#define SETS    3000u
+#define SETS    600u
 #define TICKS   1200u
 #define STRETCH 160u /* most ticks of a stretch in which the guest has work throughout */
 
