@@ -209,7 +209,10 @@ def test_names_are_harmless() -> None:
         (guest([Record(period=1 << 41)]), "of 2199023255552 ticks"),
         (guest([Record(received=1 << 63)]), "VCPU 1 executed 9223372036854775808"),
         (guest([Record(since=1 << 63, received=1 << 40)]), "ticks in 0"),
-        (guest([Record(response_max=1 << 40)]), "had a response of 1099511627776 ticks, and waited"),
+        (
+            guest([Record(response_max=1 << 40)]),
+            "had a response of 1099511627776 ticks, and waited",
+        ),
         (guest([Record(exhaustions=1 << 40)]), "VCPU 1 ran out 1099511627776 times"),
     ],
 )
@@ -222,8 +225,8 @@ def test_damage_is_one_line(damaged: Guest, line: str) -> None:
 
 
 def test_another_version() -> None:
-    with pytest.raises(UserError, match=r"have the layout 2, not 1; use the command that"):
-        read_vcpus(guest(version=2))
+    with pytest.raises(UserError, match=r"have the layout 3, not 2; use the command that"):
+        read_vcpus(guest(version=3))
 
 
 def test_random_damage_is_one_line() -> None:

@@ -383,7 +383,7 @@ class SharedCore(LittleEndianStructure):
     _fields_ = (
         ("trace", Trace),
         ("vcpus", c_uint64 * 32),
-        ("_272", c_uint8 * 2368),
+        ("_272", c_uint8 * 2392),
     )
 
 

@@ -35,6 +35,8 @@ class Rule:
     # Relative change from the kept value that is no finding. None if the figure varies between
     # runs, or counts another project's code: then no change is a finding.
     tolerance: float | None
+    # The goal is known to be missed: the table says so, and only a change is a finding.
+    is_missed: bool = False
 
 
 _SMALL_CHANGE = 0.02
@@ -52,7 +54,7 @@ _RULES = (
     Rule("irq-latency", r"instructions_\w+", None, _SMALL_CHANGE),
     Rule("size", "virtio_ram_bytes", 49_152, _SMALL_CHANGE),
     Rule("size", "monitor_text_bytes", 4_096, _SMALL_CHANGE),
-    Rule("size", "largest_text_bytes", 65_536, _SMALL_CHANGE),
+    Rule("size", "largest_text_bytes", 65_536, _SMALL_CHANGE, is_missed=True),
     Rule("size", "stage2_bytes_1gib", 16_384, 0),
     Rule("size", r"\w+", None, _SMALL_CHANGE),
     Rule("vcpu", r"share_error_\w+", 0.001, 0.1),
@@ -77,7 +79,8 @@ class Verdict(enum.IntEnum):
     MOVED = 1
     NOT_MEASURED = 2
     NOT_KEPT = 3
-    FINE = 4
+    KNOWN_TO_MISS_GOAL = 4
+    FINE = 5
 
     @property
     def text(self) -> str:
@@ -132,13 +135,14 @@ def compare(measured: Figures, kept: Figures, *, same_tools: bool = True) -> lis
 def _judge(rule: Rule, value: Number | None, kept: Number | None, *, same_tools: bool) -> Verdict:
     if value is None:
         return Verdict.NOT_MEASURED
-    if rule.goal is not None and value > rule.goal:
+    misses_goal = rule.goal is not None and value > rule.goal
+    if misses_goal and not rule.is_missed:
         return Verdict.MISSES_GOAL
     if kept is None:
         return Verdict.NOT_KEPT
     if rule.tolerance is not None and same_tools and abs(value - kept) > rule.tolerance * kept:
         return Verdict.MOVED
-    return Verdict.FINE
+    return Verdict.KNOWN_TO_MISS_GOAL if misses_goal else Verdict.FINE
 
 
 def tools() -> dict[str, str]:
@@ -177,5 +181,5 @@ def keep(measured: Figures, path: Path = KEPT) -> None:
 
 
 def findings(comparisons: Iterable[Comparison]) -> Sequence[Comparison]:
-    """Return the comparisons that show a change, a missing value or a missed goal."""
-    return [each for each in comparisons if each.verdict < Verdict.FINE]
+    """Return the comparisons that show a change, a missing value or a newly missed goal."""
+    return [each for each in comparisons if each.verdict < Verdict.KNOWN_TO_MISS_GOAL]

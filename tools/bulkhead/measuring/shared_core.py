@@ -149,11 +149,13 @@ def _counting(bare: Machine) -> Machine:
 def parse_played(console: str, name: str) -> Played:
     """Parse the lines of a guest.
 
-    A complete line ends with a full stop: the terminal may show the beginning of a line before.
+    A complete line ends with a full stop: the terminal may show the beginning of a line before. If
+    it shows the whole line but for its end, the line appears twice.
     Looks at the guest's virtual counter are converted to those at the physical one, which all
     guests have in common.
     """
-    own = "\n".join(re.findall(rf"(?m)^{name}\| share: (.*)\.$", console))
+    lines = re.findall(rf"(?m)^{name}\| share: (.*)\.$", console)
+    own = "\n".join(dict.fromkeys(lines))
     found = re.search(r"executed (\d+) of (\d+)\nlooks (\d+)\noffset (\d+)", own)
     assert found is not None, console
     executed, elapsed, looks, offset = map(int, found.groups())
