@@ -113,8 +113,8 @@ def test_damage_concerns_one_guest(tmp_path: Path, capsys: pytest.CaptureFixture
     assert cores[0]["vcpus"][0] == {
         "id": 1, "name": "frames", "policy": "io", "budget_ns": 1_000_000, "period_ns": 10_000_000,
         "age_ns": 500_000_000, "received_ns": 20_010_000, "background_ns": 3_000_000,
-        "exhaustions": 4, "deadline_misses": 5, "response_max_ns": 700_000, "blocking_max_ns": 60_000,
-        "unpaid_ns": 8_000,
+        "exhaustions": 4, "deadline_misses": 5, "response_max_ns": 700_000,
+        "blocking_max_ns": 60_000, "unpaid_ns": 8_000,
     }  # fmt: skip
     assert cores[1]["vcpus_error"].startswith(damage)
     assert "vcpus_error" not in cores[0]
