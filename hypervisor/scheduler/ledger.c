@@ -26,11 +26,12 @@ uint64_t ledger_charge(struct shared_core *core, uint64_t now)
 {
     struct ledger *ledger = &core->ledger;
     struct vcpu *payer = ledger->payer;
-    uint64_t ticks = now - ledger->charged;
+    uint64_t ticks;
 
-    if (now <= ledger->charged) {
-        return ledger->charged;
+    if (now < ledger->charged) { /* charged in advance */
+        now = ledger->charged;
     }
+    ticks = now - ledger->charged;
     ledger->charged = now;
     if (payer == NULL) {
         ledger->idle += ticks;

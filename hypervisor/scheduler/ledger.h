@@ -50,7 +50,8 @@ struct ledger {
 void ledger_init(struct shared_core *core, uint64_t now, uint64_t way_back, uint64_t change);
 
 /* Charges the payer for the time until `now`: its report, its budget or its account of weights, and
- * its stolen time. No effect if all time until `now` is charged. Returns ledger.charged. */
+ * its stolen time. Charges no time if all time until `now` is charged already. A payer that has
+ * blocked falls asleep. Returns ledger.charged. */
 uint64_t ledger_charge(struct shared_core *core, uint64_t now);
 
 /* Charges the payer for the time until `now`, and in advance for the way back to the guest of

@@ -93,6 +93,7 @@ void scheduler_resume(struct shared_core *core, struct vcpu *vcpu)
 {
     if (core->ledger.payer != vcpu) {
         ledger_return(core, scheduler_time());
+        times_prepay(&vcpu->shared->times, core->ledger.way_back);
         ledger_execute(core, vcpu);
     }
     set_timer(core, vcpu->shared->level);

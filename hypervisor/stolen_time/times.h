@@ -3,8 +3,8 @@
  * The time in which a VCPU does not execute, and the part of it in which the VCPU has work (stolen
  * time). Pure logic. All times are ticks of CNTPCT_EL0.
  *
- * A VCPU counts as executing while it is charged. So its absence is the time that it was not
- * charged, and its virtual time is the time that it was charged, at any instant.
+ * A VCPU counts as executing while it is charged, and during a way back to its guest that another
+ * VCPU has paid. So its absence is the rest of the time, and its virtual time never goes back.
  */
 #ifndef STOLEN_TIME_TIMES_H
 #define STOLEN_TIME_TIMES_H
@@ -23,6 +23,10 @@ struct times {
     /* Ticks in which the VCPU had no work. While it has no work: these ticks less the time at which
      * the work ended. */
     uint64_t idle;
+    /* Ticks of the ways back to the guest for which others paid in advance. The guest executes in a
+     * part of them, so they are no absence: virtual time would go back. */
+    uint64_t prepaid;
+    uint64_t stolen; /* ticks that the guest reads as stolen, in nanoseconds */
 };
 
 /* Initialises the times of a VCPU that has no work. `frequency`: of CNTPCT_EL0, in Hz. */
@@ -31,6 +35,14 @@ static inline void times_init(struct times *times, struct vcpu_times *shown, uin
     times->factor = ((uint64_t)TIMES_NANOSECONDS << 32) / frequency;
     times->shown = shown;
     times->idle = 0;
+    times->prepaid = 0;
+    times->stolen = 0;
+}
+
+/* The VCPU begins to execute, and another one has paid in advance for `ticks`. */
+static inline void times_prepay(struct times *times, uint64_t ticks)
+{
+    times->prepaid += ticks;
 }
 
 /* The VCPU has no work from `now` on. */
@@ -49,19 +61,28 @@ static inline void times_unblock(struct times *times, uint64_t now)
  * ticks for which the VCPU was charged until `now`. */
 static inline void times_start(struct times *times, uint64_t used, uint64_t now)
 {
-    times->idle = now - used;
+    times->idle = now - used - times->prepaid;
+    times->stolen = 0;
 }
 
 /* Writes the times that the guest reads. Called when the VCPU begins to execute. `used`: ticks for
  * which it was charged until `now`. */
-static inline void times_show(const struct times *times, uint64_t used, uint64_t now)
+static inline void times_show(struct times *times, uint64_t used, uint64_t now)
 {
     struct vcpu_times *shown = times->shown;
-    uint64_t absence = now - used;
-    times_product stolen = (times_product)(absence - times->idle) * times->factor;
+    uint64_t absence = now - used - times->prepaid;
+    uint64_t stolen = absence - times->idle;
+    times_product nanoseconds;
 
+    /* It may be less by a time that was charged in advance. What a guest reads must not decrease:
+     * Linux would take the difference for a very long time. */
+    if ((int64_t)(stolen - times->stolen) > 0) {
+        times->stolen = stolen;
+    }
+    nanoseconds = (times_product)times->stolen * times->factor;
     __atomic_store_n(&shown->absence.ticks, absence, __ATOMIC_RELAXED);
-    __atomic_store_n(&shown->stolen_time.nanoseconds, (uint64_t)(stolen >> 32), __ATOMIC_RELAXED);
+    __atomic_store_n(&shown->stolen_time.nanoseconds, (uint64_t)(nanoseconds >> 32),
+                     __ATOMIC_RELAXED);
 }
 
 #endif

@@ -181,6 +181,25 @@ static void test_nobody_pays_for_idle_time(void **state)
     assert_true(ledger_next_pays(&core, &vcpus[0], &vcpus[1])); /* the end of it */
 }
 
+/* A VCPU that blocks within the time that was charged in advance sleeps all the same, until its
+ * timer expires. */
+static void test_a_vcpu_falls_asleep_within_time_that_is_charged(void **state)
+{
+    (void)state;
+    ledger_execute(&core, &vcpus[0]);
+    policy_block(&core.policy, 0);
+    ledger_idle(&core, START + 5);
+    ledger_interrupt(&core, &vcpus[1]);
+    policy_block(&core.policy, 1);
+    shared[1].expiry = START + 500;
+    ledger_return(&core, START + 6);
+    assert_int_equal(vcpus[1].report.used, 0);
+    assert_true(shared[1].is_blocked);
+    policy_block(&core.policy, 2);
+    policy_block(&core.policy, 3);
+    assert_int_equal(policy_next_choice(&core.policy, POLICY_NONE, START + 7), START + 500);
+}
+
 /* A VCPU that has work and does not pay is robbed of time; one that has blocked is not. */
 static void test_stolen_time_ends_when_a_vcpu_blocks(void **state)
 {
@@ -290,6 +309,7 @@ int main(void)
         cmocka_unit_test_setup(test_a_vcpu_without_budget_pays_for_the_change, begin),
         cmocka_unit_test_setup(test_a_vcpu_that_pays_already_pays_for_the_change_to_it, begin),
         cmocka_unit_test_setup(test_nobody_pays_for_idle_time, begin),
+        cmocka_unit_test_setup(test_a_vcpu_falls_asleep_within_time_that_is_charged, begin),
         cmocka_unit_test_setup(test_stolen_time_ends_when_a_vcpu_blocks, begin),
         cmocka_unit_test_setup(test_each_tick_has_one_payer_with_budgets, begin),
         cmocka_unit_test_setup(test_each_tick_has_one_payer_with_weights, begin),

@@ -42,6 +42,23 @@ static void test_virtual_time_stands_still_while_the_vcpu_is_out(void **state)
     assert_int_equal(shown.stolen_time.nanoseconds, 300);
 }
 
+/* Another VCPU pays for the way back to the guest in advance, until later than the guest's first
+ * instruction. */
+static void test_virtual_time_never_goes_back(void **state)
+{
+    (void)state;
+    times_init(&times, &shown, 1000000000);
+    times_show(&times, 300, 1000);
+    assert_int_equal(1000 - shown.absence.ticks, 300); /* it is interrupted at 1000 */
+    times_prepay(&times, 450);
+    times_show(&times, 300, 2000 + 450); /* the clock shows 2000 */
+    assert_int_equal(2000 - shown.absence.ticks, 300);
+    assert_int_equal(3000 - shown.absence.ticks, 1300); /* it is interrupted at 3000 */
+    times_prepay(&times, 450);
+    times_show(&times, 300 + 550, 4000 + 450);
+    assert_int_equal(4000 - shown.absence.ticks, 1300);
+}
+
 static void test_a_new_guest_has_lost_nothing(void **state)
 {
     (void)state;
@@ -123,6 +140,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_virtual_time_stands_still_while_the_vcpu_is_out),
+        cmocka_unit_test(test_virtual_time_never_goes_back),
         cmocka_unit_test(test_a_new_guest_has_lost_nothing),
         cmocka_unit_test(test_nanoseconds),
         cmocka_unit_test(test_calls),
