@@ -13,6 +13,9 @@
 #include <stdint.h>
 
 #define TIMES_NANOSECONDS 1000000000u
+/* Ticks by which the stolen time may decrease, because time was charged in advance: far more than
+ * that. */
+#define TIMES_DECREASE_MAX UINT64_C(0xffffffff)
 
 __extension__ typedef unsigned __int128 times_product;
 
@@ -74,9 +77,9 @@ static inline void times_show(struct times *times, uint64_t used, uint64_t now)
     uint64_t stolen = absence - times->idle;
     times_product nanoseconds;
 
-    /* It may be less by a time that was charged in advance. What a guest reads must not decrease:
-     * Linux would take the difference for a very long time. */
-    if ((int64_t)(stolen - times->stolen) > 0) {
+    /* What a guest reads must not decrease: Linux would take the difference for a very long time.
+     */
+    if (times->stolen - stolen > TIMES_DECREASE_MAX) {
         times->stolen = stolen;
     }
     nanoseconds = (times_product)times->stolen * times->factor;
