@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The ring of output bytes that wait for room in the board's PL011. A writer is a partition or the
- * hypervisor. Each writer is limited to a quota of the ring, so that it can't use up the room of
- * another. The caller holds the terminal's lock.
+ * The ring of output bytes that wait for room in the board's PL011. A writer is a partition, the
+ * hypervisor with its messages about one partition, or the hypervisor with its other messages. Each
+ * writer is limited to a quota of the ring, so that it can't use up the room of another. The caller
+ * holds the terminal's lock.
  */
 #ifndef CONSOLE_OUTPUT_RING_H
 #define CONSOLE_OUTPUT_RING_H
@@ -11,11 +12,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define OUTPUT_RING_BYTES 8192u /* a power of two */
+#define OUTPUT_RING_BYTES 16384u /* a power of two */
 
-/* Number of a writer: the index of a partition, or OUTPUT_RING_HYPERVISOR. */
-#define OUTPUT_RING_HYPERVISOR DESCRIPTION_PARTITIONS_MAX
-#define OUTPUT_RING_WRITERS    (DESCRIPTION_PARTITIONS_MAX + 1u)
+/* Number of a writer: the index of a partition, OUTPUT_RING_MESSAGES + this index for the
+ * hypervisor's messages about it, or OUTPUT_RING_HYPERVISOR. */
+#define OUTPUT_RING_MESSAGES   DESCRIPTION_PARTITIONS_MAX
+#define OUTPUT_RING_HYPERVISOR (2u * DESCRIPTION_PARTITIONS_MAX)
+#define OUTPUT_RING_WRITERS    (OUTPUT_RING_HYPERVISOR + 1u)
 
 /* All zero: the empty ring. */
 struct output_ring {

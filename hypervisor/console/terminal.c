@@ -16,22 +16,27 @@
 #define PATIENCE (UINT64_C(1) << 30)
 
 /* Quotas of the output ring: for a partition's lines, in addition for the output that a partition
- * leaves when it stops, and for the hypervisor's messages. */
+ * leaves when it stops; for the hypervisor's messages about a partition, in addition for the report
+ * of its fault; and for the hypervisor's other messages. */
 #define PARTITION_BYTES  256u
 #define LAST_BYTES       512u
-#define HYPERVISOR_BYTES 2048u
+#define EVENT_BYTES      512u
+#define FAULT_BYTES      MESSAGE_BYTES_MAX
+#define HYPERVISOR_BYTES 1024u
 /* The longest output of terminal_write_line(): the end of another partition's line, a name, "| ", a
  * complete line, its end. */
 #define SHOW_BYTES_MAX \
     (2u + sizeof(((struct description_partition *)0)->name) + 2u + CONSOLE_LINE_BYTES + 2u)
-/* The longest output of a message of the hypervisor. */
+/* The longest output of a message of the hypervisor, with a report of dropped ones before it. */
 #define MESSAGE_BYTES_MAX 256u
 /* The most bytes that are sent while the lock is held. The number exceeds what one caller adds to
  * the ring at a time, so that the ring empties, and is small enough to bound the time. */
 #define SEND_BYTES_MAX 512u
 
 _Static_assert(SHOW_BYTES_MAX <= PARTITION_BYTES, "a partition's quota holds a line");
-_Static_assert(DESCRIPTION_PARTITIONS_MAX *(PARTITION_BYTES + LAST_BYTES) + HYPERVISOR_BYTES <=
+_Static_assert(DESCRIPTION_PARTITIONS_MAX *(PARTITION_BYTES + LAST_BYTES + EVENT_BYTES +
+                                            FAULT_BYTES) +
+                       HYPERVISOR_BYTES <=
                    OUTPUT_RING_BYTES,
                "the ring holds all quotas");
 
@@ -48,7 +53,12 @@ static struct {
     bool listening;   /* the PL011's interrupt is routed to a core */
     bool sending;     /* the PL011's transmit interrupt is enabled */
     uint32_t waiting; /* bit i: partition i found no room in the ring */
-    uint32_t lost;    /* messages of the hypervisor lost since the last one printed */
+    /* By writer: messages dropped since the last report of them. `name`: the partition that they
+     * are about; NULL for those of no partition. */
+    struct dropped {
+        uint32_t count;
+        const char *name;
+    } dropped[OUTPUT_RING_WRITERS];
     /* The text that explains an exception during boot; NULL: none is expected. */
     const char *explanation;
     struct output_ring ring;
@@ -170,37 +180,88 @@ void terminal_share(void)
     terminal.shared = true;
 }
 
-/* Prints a message. Before it, prints the number of lost messages, if there are any. */
-static void put_message(const char *format, va_list arguments)
+/* Prints the number of the writer's messages that were dropped, if there are any. */
+static void put_dropped(uint32_t writer)
 {
-    begin_line("bulkhead");
-    if (terminal.lost != 0) {
-        format_text(put, "messages lost: ");
-        format_number(put, terminal.lost, 10);
-        end_line();
-        begin_line("bulkhead");
-        terminal.lost = 0;
+    struct dropped *dropped = &terminal.dropped[writer];
+
+    if (dropped->count == 0) {
+        return;
     }
-    format_message(put, format, arguments);
+    begin_line("bulkhead");
+    format_text(put, "dropped messages");
+    if (dropped->name != NULL) {
+        format_text(put, " about ");
+        format_text(put, dropped->name);
+    }
+    format_text(put, ": ");
+    format_number(put, dropped->count, 10);
     end_line();
+    dropped->count = 0;
+}
+
+/* Returns true if the ring has room for a message of the writer within `quota`. */
+static bool has_message_room(uint32_t writer, uint32_t quota)
+{
+    return !terminal.listening ||
+           output_ring_has_room(&terminal.ring, writer, quota, MESSAGE_BYTES_MAX);
+}
+
+/* Prints a line of the hypervisor: `name` and a space, unless it is NULL, and the formatted text.
+ * Drops it if the writer would exceed `quota` bytes of the ring. */
+static void print_message(uint32_t writer, uint32_t quota, const char *name, const char *format,
+                          va_list arguments) __attribute__((format(printf, 4, 0)));
+
+static void print_message(uint32_t writer, uint32_t quota, const char *name, const char *format,
+                          va_list arguments)
+{
+    uint32_t start;
+
+    lock_terminal();
+    start = terminal.ring.added;
+    if (has_message_room(writer, quota)) {
+        put_dropped(writer);
+        begin_line("bulkhead");
+        if (name != NULL) {
+            format_text(put, name);
+            put(' ');
+        }
+        format_message(put, format, arguments);
+        end_line();
+        output_ring_charge(&terminal.ring, writer, start);
+    } else {
+        terminal.dropped[writer].count++;
+        terminal.dropped[writer].name = name;
+    }
+    send_and_unlock_terminal();
 }
 
 void terminal_print(const char *format, ...)
 {
-    uint32_t start;
     va_list arguments;
 
     va_start(arguments, format);
-    lock_terminal();
-    start = terminal.ring.added;
-    if (!terminal.listening || output_ring_has_room(&terminal.ring, OUTPUT_RING_HYPERVISOR,
-                                                    HYPERVISOR_BYTES, MESSAGE_BYTES_MAX)) {
-        put_message(format, arguments);
-        output_ring_charge(&terminal.ring, OUTPUT_RING_HYPERVISOR, start);
-    } else {
-        terminal.lost++;
-    }
-    send_and_unlock_terminal();
+    print_message(OUTPUT_RING_HYPERVISOR, HYPERVISOR_BYTES, NULL, format, arguments);
+    va_end(arguments);
+}
+
+void terminal_print_event(const struct partition *partition, const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    print_message(OUTPUT_RING_MESSAGES + partition->constant.index, EVENT_BYTES,
+                  partition->constant.described->name, format, arguments);
+    va_end(arguments);
+}
+
+void terminal_print_fault(const struct partition *partition, const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    print_message(OUTPUT_RING_MESSAGES + partition->constant.index, EVENT_BYTES + FAULT_BYTES,
+                  partition->constant.described->name, format, arguments);
     va_end(arguments);
 }
 
@@ -234,16 +295,12 @@ void terminal_explain(const char *text)
     terminal.explanation = text;
 }
 
-void terminal_print_event(const struct partition *partition, const char *text)
-{
-    terminal_print("%s %s", partition->constant.described->name, text);
-}
-
 void terminal_failure(uint64_t syndrome, uint64_t pc, uint64_t address)
 {
     if (terminal.explanation != NULL) {
         terminal_failed(terminal.explanation, address);
     } else {
+        send_all(); /* so that no quota drops the report */
         terminal_print("a monitor failed: address 0x%lx, syndrome 0x%lx, pc 0x%lx", address,
                        syndrome, pc);
         send_all();
@@ -303,12 +360,28 @@ bool terminal_has_room(const struct partition *partition, enum terminal_part par
     return room;
 }
 
+/* Reports the dropped messages of one writer that has room again. One at a time bounds the output
+ * of an interrupt. */
+static void report_dropped(void)
+{
+    for (uint32_t writer = OUTPUT_RING_MESSAGES; writer < OUTPUT_RING_WRITERS; writer++) {
+        uint32_t start = terminal.ring.added;
+
+        if (terminal.dropped[writer].count != 0 && has_message_room(writer, EVENT_BYTES)) {
+            put_dropped(writer);
+            output_ring_charge(&terminal.ring, writer, start);
+            return;
+        }
+    }
+}
+
 uint32_t terminal_send_output(void)
 {
     uint32_t wake = 0;
 
     lock_terminal();
     send_without_waiting();
+    report_dropped();
     for (uint32_t i = 0; i < DESCRIPTION_PARTITIONS_MAX; i++) {
         if ((terminal.waiting >> i & 1u) != 0 &&
             output_ring_has_room(&terminal.ring, i, PARTITION_BYTES, SHOW_BYTES_MAX)) {

@@ -9,9 +9,11 @@
  * No monitor waits for the PL011. Bytes that it does not accept at once stay in the output ring.
  * Any monitor that prints sends more of them, and so does the core that gets the PL011's interrupt.
  * The transmit interrupt is enabled as long as the ring is not empty. Each partition may have one
- * line in the ring. Its virtual PL011 (uart.h) reads as full until that line is sent. A message of
- * the hypervisor that exceeds its quota of the ring is lost, and the next message reports the
- * number of lost ones.
+ * line in the ring. Its virtual PL011 (uart.h) reads as full until that line is sent. The
+ * hypervisor has a quota of the ring for its messages about each partition, and one for all others,
+ * so that a partition that causes many messages crowds out no message about another one. A message
+ * that exceeds its quota is dropped, and a line reports the number of dropped ones as soon as there
+ * is room. The report of a fault has room of its own.
  *
  * Two exceptions: before the interrupt is routed (terminal_enable_interrupts()), and when the
  * system fails, monitors wait for the PL011. If it accepts nothing, they wait once, and the bytes
@@ -34,8 +36,8 @@ void terminal_init(uint64_t uart);
  * MMU on. */
 void terminal_share(void);
 
-/* Prints a line of the hypervisor. `format`: conversions %s, %u, %lu, %x and %lx, without a
- * newline. Any core. */
+/* Prints a line of the hypervisor that no partition causes. `format`: conversions %s, %u, %lu, %x
+ * and %lx, without a newline. Any core. */
 void terminal_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Reports an invalid description. `uart`: physical address at which the PL011 may be, or 0. Boot,
@@ -47,9 +49,14 @@ void terminal_failed(const char *text, uint64_t number);
 /* Sets the text that explains an exception at an access from now on: terminal_failure() prints it
  * with the address. NULL: an exception would be an error of the hypervisor. Boot. */
 void terminal_explain(const char *text);
-/* Prints an event of a partition as a line of the hypervisor: its name and `text`, for example "is
- * off". Any core. */
-void terminal_print_event(const struct partition *partition, const char *text);
+/* Prints an event of a partition as a line of the hypervisor: its name and the formatted text, for
+ * example "is off". `format`: as for terminal_print(). Any core. */
+void terminal_print_event(const struct partition *partition, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+/* Prints a fault of a partition in the same way. It is not dropped if the partition's last one has
+ * been sent. Any core. */
+void terminal_print_fault(const struct partition *partition, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 /* Reports an exception of the hypervisor itself, and waits until all output is sent. `syndrome`:
  * ESR_EL2. `address`: FAR_EL2. Any core. */
 void terminal_failure(uint64_t syndrome, uint64_t pc, uint64_t address);

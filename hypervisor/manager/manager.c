@@ -83,7 +83,7 @@ void manager_take_order(struct vcpu *vcpu)
  * request before its next step. */
 static void end_start(struct partition *partition, const char *event)
 {
-    terminal_print_event(partition, event);
+    terminal_print_event(partition, "%s", event);
     __atomic_store_n(&partition->atomic.request, REQUEST_STOP, __ATOMIC_RELEASE);
 }
 

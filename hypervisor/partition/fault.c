@@ -39,16 +39,16 @@ static void record(struct vcpu *vcpu, uint64_t syndrome, uint64_t address, uint6
 static void stop(struct vcpu *vcpu, uint64_t pc, uint64_t syndrome, const char *what,
                  uint64_t address)
 {
-    const char *name = vcpu->partition->constant.described->name;
-
     record(vcpu, syndrome, address, pc);
     uart_flush(vcpu->partition, true);
     if (address == FAULT_ADDRESS_UNKNOWN) {
-        terminal_print("%s is stopped: core %u, address unknown, syndrome 0x%lx, pc 0x%lx", name,
-                       vcpu->processor, syndrome, pc);
+        terminal_print_fault(vcpu->partition,
+                             "is stopped: core %u, address unknown, syndrome 0x%lx, pc 0x%lx",
+                             vcpu->processor, syndrome, pc);
     } else {
-        terminal_print("%s is stopped: core %u, %s 0x%lx, syndrome 0x%lx, pc 0x%lx", name,
-                       vcpu->processor, what, address, syndrome, pc);
+        terminal_print_fault(vcpu->partition,
+                             "is stopped: core %u, %s 0x%lx, syndrome 0x%lx, pc 0x%lx",
+                             vcpu->processor, what, address, syndrome, pc);
     }
     life_request(vcpu, REQUEST_STOP);
 }
@@ -131,9 +131,9 @@ void fault_take_dma(struct vcpu *vcpu)
     }
     record(vcpu, event.type, event.address, 0);
     uart_flush(partition, true);
-    terminal_print("%s is stopped: device %x%x:%x%x.%x, DMA %s at 0x%lx, event 0x%x",
-                   partition->constant.described->name, event.stream >> 12, event.stream >> 8 & 0xf,
-                   event.stream >> 7 & 1, event.stream >> 3 & 0xf, event.stream & 7,
-                   event.read ? "read" : "write", event.address, event.type);
+    terminal_print_fault(partition, "is stopped: device %x%x:%x%x.%x, DMA %s at 0x%lx, event 0x%x",
+                         event.stream >> 12, event.stream >> 8 & 0xf, event.stream >> 7 & 1,
+                         event.stream >> 3 & 0xf, event.stream & 7, event.read ? "read" : "write",
+                         event.address, event.type);
     life_request(vcpu, REQUEST_STOP);
 }

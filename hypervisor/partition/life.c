@@ -93,7 +93,7 @@ void life_request_by_guest(struct vcpu *vcpu, enum partition_request request)
         }
     }
     uart_flush(vcpu->partition, true);
-    terminal_print_event(vcpu->partition, event);
+    terminal_print_event(vcpu->partition, "%s", event);
     life_request(vcpu, request);
 }
 
@@ -103,7 +103,7 @@ void life_replace_request(struct vcpu *vcpu, enum partition_request request, con
 
     uart_flush(partition, true);
     uart_hold_input(partition); /* what is typed from now on is for the guest that starts */
-    terminal_print_event(partition, event);
+    terminal_print_event(partition, "%s", event);
     /* Other VCPUs may still handle an earlier request; only the boot VCPU completes requests. */
     __atomic_store_n(&partition->atomic.request, (uint32_t)request, __ATOMIC_RELEASE);
     life_request(vcpu, request);
@@ -314,8 +314,8 @@ static void report_missing(const struct vcpu *vcpu, uint32_t missing)
     const struct partition *partition = vcpu->partition;
 
     if (is_boot_vcpu(vcpu) || missing == 0) {
-        terminal_print("%s waits: core %u does not answer", partition->constant.described->name,
-                       partition->constant.described->vcpus[missing].core);
+        terminal_print_event(partition, "waits: core %u does not answer",
+                             partition->constant.described->vcpus[missing].core);
     }
 }
 

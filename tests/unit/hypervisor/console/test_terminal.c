@@ -107,10 +107,92 @@ static void test_terminal_that_accepts_nothing(void **state)
         assert_int_equal(terminal_send_output(), 0);
     }
     assert_null(strstr(fixture_printed(), "not printed"));
+    assert_true((fake.mask & INTERRUPT_TRANSMIT) == 0);
     terminal_print("back");
-    assert_string_equal(fixture_printed(), "bulkhead| messages lost: 136\r\nbulkhead| back\r\n");
-    terminal_print("again");
-    assert_string_equal(fixture_printed(), "bulkhead| again\r\n");
+    assert_string_equal(fixture_printed(), "bulkhead| back\r\n");
+}
+
+static void send_everything(void)
+{
+    fake.full = false;
+    for (unsigned i = 0; i < 40; i++) {
+        (void)terminal_send_output();
+    }
+}
+
+static unsigned count(const char *text, const char *part)
+{
+    unsigned times = 0;
+
+    for (const char *found = strstr(text, part); found != NULL; found = strstr(found + 1, part)) {
+        times++;
+    }
+    return times;
+}
+
+/* A partition that restarts in a loop crowds out no message about another one, no message of the
+ * hypervisor, and not the report of its own fault. */
+static void test_no_partition_crowds_out_a_message(void **state)
+{
+    struct partition *restarting = &fixture_partitions[CONTROL];
+    const struct partition *other = &fixture_partitions[LINUX];
+    const char *printed;
+
+    (void)state;
+    fake.full = true;
+    for (unsigned i = 0; i < 1000; i++) {
+        terminal_print_event(restarting, "restarts");
+    }
+    terminal_print_fault(restarting, "is stopped: core %u", 1u);
+    terminal_print_fault(other, "is stopped: core %u", 2u);
+    terminal_print_event(other, "restarts");
+    terminal_print("the input is for %s", "linux");
+    send_everything();
+    printed = fixture_printed();
+    assert_int_equal(count(printed, "bulkhead| control is stopped: core 1\r\n"), 1);
+    assert_int_equal(count(printed, "bulkhead| linux is stopped: core 2\r\n"), 1);
+    assert_int_equal(count(printed, "bulkhead| linux restarts\r\n"), 1);
+    assert_int_equal(count(printed, "bulkhead| the input is for linux\r\n"), 1);
+    assert_int_equal(count(printed, "bulkhead| dropped messages about"), 1);
+}
+
+/* Each dropped message is counted, also if the partition causes no more. */
+static void test_dropped_messages_are_counted(void **state)
+{
+    unsigned dropped = 0;
+    const char *printed, *report;
+
+    (void)state;
+    fake.full = true;
+    for (unsigned i = 0; i < 100; i++) {
+        terminal_print_event(&fixture_partitions[CONTROL], "restarts");
+    }
+    send_everything();
+    printed = fixture_printed();
+    report = strstr(printed, "bulkhead| dropped messages about control: ");
+    assert_non_null(report);
+    assert_int_equal(sscanf(report, "bulkhead| dropped messages about control: %u\r\n", &dropped),
+                     1);
+    assert_int_equal(dropped + count(printed, "control restarts"), 100);
+    fake.full = true;
+    for (unsigned i = 0; i < 100; i++) {
+        terminal_print("0123456789abcdef");
+    }
+    send_everything();
+    assert_int_equal(count(fixture_printed(), "bulkhead| dropped messages: "), 1);
+}
+
+/* A monitor that fails is reported, whatever was printed before. */
+static void test_failure_after_many_messages(void **state)
+{
+    (void)state;
+    fake.full = true;
+    for (unsigned i = 0; i < 100; i++) {
+        terminal_print("0123456789abcdef");
+    }
+    fake.full = false;
+    terminal_failure(1, 2, 3);
+    assert_int_equal(count(fixture_printed(), "bulkhead| a monitor failed"), 1);
 }
 
 /* Before the PL011 interrupts, it is waited for, once. */
@@ -274,6 +356,9 @@ int main(void)
         cmocka_unit_test_setup(test_reports, fixture_set_up),
         cmocka_unit_test_setup(test_lines_of_others_in_between, fixture_set_up),
         cmocka_unit_test_setup(test_terminal_that_accepts_nothing, fixture_set_up),
+        cmocka_unit_test_setup(test_no_partition_crowds_out_a_message, fixture_set_up),
+        cmocka_unit_test_setup(test_dropped_messages_are_counted, fixture_set_up),
+        cmocka_unit_test_setup(test_failure_after_many_messages, fixture_set_up),
         cmocka_unit_test_setup(test_boot_waits_for_the_terminal, fixture_set_up),
         cmocka_unit_test_setup(test_no_printer_takes_the_room_of_another, fixture_set_up),
         cmocka_unit_test_setup(test_messages_without_a_console, fixture_set_up),
