@@ -216,47 +216,57 @@ static enum access_result trapped_instruction(struct vcpu *vcpu, uint64_t syndro
     return ACCESS_UNDEFINED;
 }
 
-static void synchronous(struct vcpu *vcpu, struct registers *registers)
+/* Handles a call, a wait for an interrupt, and the first access to registers that are switched
+ * lazily. Returns false if the exception has another cause. */
+static bool call_or_wait(struct vcpu *vcpu, struct registers *registers, uint64_t syndrome)
 {
-    uint64_t syndrome = register_read(esr_el2);
-    uint64_t virtual_address = register_read(far_el2);
-    uint64_t address = (register_read(hpfar_el2) >> 4 << 12) | (virtual_address & (PAGE_BYTES - 1));
-    enum access_result result = ACCESS_FORBIDDEN;
-
     switch (SYNDROME_CLASS(syndrome)) {
-    case CLASS_DATA:
-        result = data_abort(vcpu, registers, syndrome, address);
-        break;
-    case CLASS_REGISTER:
-        if (lazy_registers_load_trapped(vcpu, (unsigned)syndrome & REGISTER_NAME_MASK)) {
-            return;
-        }
-        result = system_register(vcpu, registers, syndrome);
-        break;
     case CLASS_SMC:
         registers->pc += INSTRUCTION_BYTES; /* the return address of HVC is past it already */
         hypercall_handle(vcpu, registers);
-        return;
+        return true;
     case CLASS_HVC:
         hypercall_handle(vcpu, registers);
-        return;
+        return true;
     case CLASS_WAIT:
         if (!vcpu_shares_core(vcpu)) {
-            result = trapped_instruction(vcpu, syndrome);
-            break;
+            return false;
         }
         registers->pc += INSTRUCTION_BYTES;
         vcpu->report.exits[EXIT_WAIT]++;
         if (!SYNDROME_WAIT_HAS_LIMIT(syndrome)) {
             scheduler_wait(vcpu);
         }
-        return;
+        return true;
     case CLASS_VECTORS:
-        if (vcpu_shares_core(vcpu)) {
-            lazy_registers_load_vectors(vcpu);
-            return;
+        if (!vcpu_shares_core(vcpu)) {
+            return false;
         }
-        result = trapped_instruction(vcpu, syndrome);
+        lazy_registers_load_vectors(vcpu);
+        return true;
+    case CLASS_REGISTER:
+        return lazy_registers_load_trapped(vcpu, (unsigned)syndrome & REGISTER_NAME_MASK);
+    default:
+        return false;
+    }
+}
+
+static void synchronous(struct vcpu *vcpu, struct registers *registers)
+{
+    uint64_t syndrome = register_read(esr_el2), virtual_address, address;
+    enum access_result result;
+
+    if (call_or_wait(vcpu, registers, syndrome)) {
+        return;
+    }
+    virtual_address = register_read(far_el2);
+    address = (register_read(hpfar_el2) >> 4 << 12) | (virtual_address & (PAGE_BYTES - 1));
+    switch (SYNDROME_CLASS(syndrome)) {
+    case CLASS_DATA:
+        result = data_abort(vcpu, registers, syndrome, address);
+        break;
+    case CLASS_REGISTER:
+        result = system_register(vcpu, registers, syndrome);
         break;
     default:
         result = trapped_instruction(vcpu, syndrome);

@@ -60,8 +60,8 @@
  *   the other order a guest on another core could read that an SPI is neither.
  * - listed_reset() masks all interrupts of the guest after listed_flush(), which may open the mask.
  *   A write to ICC_PMR_EL1 is self-synchronizing: it needs no barrier before the core waits.
- * - listed_revise() clears the VCPU's bit in list_changes.vcpus before it reads the GIC. Monitors
- *   on other cores write to the GIC before they set the bit.
+ * - listed_apply_changes() clears the VCPU's bit in list_changes.vcpus before it reads the GIC.
+ * Monitors on other cores write to the GIC before they set the bit.
  */
 #include "gic/listed.h"
 

@@ -66,9 +66,19 @@ void listed_underflow(struct vcpu *vcpu);
 /* Handles a trapped write to ICC_DIR_EL1. */
 void listed_deactivate(struct vcpu *vcpu, uint64_t value);
 
-/* Makes the list registers agree with the registers of the GIC, if a guest has written to those.
- * Called at the end of each exit that the services handle. */
-void listed_revise(struct vcpu *vcpu);
+/* Makes the list registers agree with the registers of the GIC, to which a guest has written. */
+void listed_apply_changes(struct vcpu *vcpu);
+
+/* The same, if a guest has written to the GIC. Called at the end of each exit that the services
+ * handle. Inline, because a guest seldom has. */
+static inline void listed_revise(struct vcpu *vcpu)
+{
+    uint32_t vcpus = __atomic_load_n(&vcpu->partition->atomic.changes.vcpus, __ATOMIC_ACQUIRE);
+
+    if ((vcpus >> vcpu->number & 1) != 0) {
+        listed_apply_changes(vcpu);
+    }
+}
 
 /* For a VCPU on a shared core: keeps an interrupt that was acknowledged until listed_bring_back().
  * An SPI that is set aside already is muted until then (gic/muted.h). The VCPU need not execute. */

@@ -34,7 +34,7 @@ void listed_deactivate(struct vcpu *vcpu, uint64_t value)
     (void)value;
 }
 
-void listed_revise(struct vcpu *vcpu)
+void listed_apply_changes(struct vcpu *vcpu)
 {
     (void)vcpu;
 }

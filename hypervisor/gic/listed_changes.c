@@ -169,15 +169,12 @@ static void revise_aside(struct vcpu *vcpu)
     listed_bring_back(vcpu);
 }
 
-void listed_revise(struct vcpu *vcpu)
+void listed_apply_changes(struct vcpu *vcpu)
 {
     struct list_changes *changes = &vcpu->partition->atomic.changes;
     uint32_t bit = UINT32_C(1) << vcpu->number, deactivated;
     struct lists lists;
 
-    if ((__atomic_load_n(&changes->vcpus, __ATOMIC_ACQUIRE) & bit) == 0) {
-        return;
-    }
     /* A change of the GIC from here on sets the bit again. */
     (void)__atomic_fetch_and(&changes->vcpus, ~bit, __ATOMIC_ACQ_REL);
     deactivated = __atomic_exchange_n(&changes->deactivated[vcpu->number], 0, __ATOMIC_ACQ_REL);

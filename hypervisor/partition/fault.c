@@ -58,18 +58,24 @@ void fault_stop(struct vcpu *vcpu, uint64_t pc, uint64_t syndrome, uint64_t addr
     stop(vcpu, pc, syndrome, "address", address);
 }
 
+/* Not inline, because every exit asks for it and finds none. */
+static __attribute__((noinline)) void stop_for_device(struct processor *processor, uint64_t pc)
+{
+    uint64_t syndrome = processor->device_syndrome;
+
+    processor->device_syndrome = 0;
+    stop(processor->vcpu, pc, syndrome, "no answer from the device at", processor->device_address);
+}
+
 bool fault_of_device(uint64_t pc)
 {
     struct processor *processor = processor_this();
-    uint64_t syndrome;
 
     take_pending_errors();
-    syndrome = processor->device_syndrome;
-    if (syndrome == 0) {
+    if (processor->device_syndrome == 0) {
         return false;
     }
-    processor->device_syndrome = 0;
-    stop(processor->vcpu, pc, syndrome, "no answer from the device at", processor->device_address);
+    stop_for_device(processor, pc);
     return true;
 }
 

@@ -260,12 +260,15 @@ static void schedule_once(struct processor *processor, uint64_t now)
  * made. */
 static void schedule(struct processor *processor, uint64_t now)
 {
-    schedule_once(processor, now);
-    while (processor->shared->reschedule) {
+    for (;;) {
+        schedule_once(processor, now);
+        if (!processor->shared->reschedule) {
+            return;
+        }
         if (processor->vcpu->shared->is_called) {
             take_message(processor->vcpu);
         }
-        schedule_once(processor, scheduler_charge(processor->shared));
+        now = scheduler_charge(processor->shared);
     }
 }
 
