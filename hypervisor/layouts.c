@@ -159,6 +159,8 @@ void layouts_description(void)
     LAYOUT_NUMBER(description_board, smmu);
     LAYOUT_NUMBER(description_board, uart_interrupt);
     LAYOUT_NUMBER(description_board, smmu_interrupt);
+    LAYOUT_NUMBER(description_board, isolates_branches);
+    LAYOUT_NUMBER(description_board, reserved);
     LAYOUT_WHOLE_STRUCT(description_manager);
     LAYOUT_NUMBER(description_manager, partition);
     LAYOUT_NUMBER(description_manager, absent);

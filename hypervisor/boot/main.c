@@ -11,6 +11,7 @@
 #include "gic/redistributor.h"
 #include "gic/setup.h"
 #include "hypervisor/description.h"
+#include "hypervisor/firmware.h"
 #include "hypervisor/registers.h"
 #include "manager/manager.h"
 #include "memory/stage2.h"
@@ -40,21 +41,6 @@ static void refuse_failure(const char *failure, uint64_t address)
     if (failure != NULL) {
         boot_refuse(failure, address);
     }
-}
-
-static int64_t call_firmware(uint64_t function, uint64_t first, uint64_t second, uint64_t third)
-{
-    register uint64_t x0 __asm__("x0") = function;
-    register uint64_t x1 __asm__("x1") = first;
-    register uint64_t x2 __asm__("x2") = second;
-    register uint64_t x3 __asm__("x3") = third;
-
-    __asm__ volatile("smc #0"
-                     : "+r"(x0), "+r"(x1), "+r"(x2), "+r"(x3)
-                     :
-                     : "x4", "x5", "x6", "x7", "x8", "x9", "x10", "x11", "x12", "x13", "x14", "x15",
-                       "x16", "x17", "memory");
-    return (int64_t)x0;
 }
 
 /* Maps the ranges that the resident and the service tables of a monitor have in common: resident
@@ -336,7 +322,7 @@ static void start_processor(const struct description_core *described,
                             const struct processor *processor)
 {
     int64_t result =
-        call_firmware(PSCI_CPU_ON | CALL_64, described->affinity,
+        firmware_call(PSCI_CPU_ON | CALL_64, described->affinity,
                       (uint64_t)(uintptr_t)monitor_processor_entry, (uint64_t)(uintptr_t)processor);
 
     if (result != 0) {
@@ -403,7 +389,7 @@ __attribute__((used)) void boot_main(void)
     }
     start_other_processors(system, boot_core);
     if (processor_at(system, boot_core)->vcpus == NULL) {
-        (void)call_firmware(PSCI_CPU_OFF, 0, 0, 0);
+        (void)firmware_call(PSCI_CPU_OFF, 0, 0, 0);
         boot_refuse("the firmware does not stop the core with affinity", affinity);
     }
     monitor_enter(processor_at(system, boot_core));

@@ -511,6 +511,8 @@ static bool check_board(struct check *check)
                is_own_interrupt(board->uart_interrupt) && is_own_interrupt(board->smmu_interrupt) &&
                    (board->uart_interrupt != board->smmu_interrupt || board->uart_interrupt == 0),
                "UART and SMMU need an SPI each: the UART has", board->uart_interrupt) &&
+           expect(check, board->isolates_branches <= 1 && board->reserved == 0,
+                  "unknown value of isolates_branches:", board->isolates_branches) &&
            add_range(check, board->hypervisor, board->hypervisor_bytes) && add_shared(check) &&
            add_optional(check, board->uart, board->uart != 0 ? DESCRIPTION_PAGE_BYTES : 0) &&
            add_optional(check, board->smmu, board->smmu != 0 ? SMMU_BYTES : 0);

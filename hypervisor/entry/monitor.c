@@ -2,19 +2,43 @@
 /* The start of a monitor on its own stack and tables, and exceptions of the monitor itself. */
 #include "entry/monitor.h"
 #include "console/terminal.h"
+#include "entry/branch_isolation.h"
 #include "entry/device_abort.h"
 #include "entry/idle.h"
 #include "gic/setup.h"
+#include "hypervisor/firmware.h"
 #include "hypervisor/registers.h"
 #include "memory/tables.h"
 #include "scheduler/scheduler.h"
 #include "vcpu/guest_state.h"
+#include "vcpu/same_core.h"
 
 void monitor_halt(void)
 {
     for (;;) {
         __asm__ volatile("wfi");
     }
+}
+
+static int32_t call_firmware(uint32_t function, uint32_t argument)
+{
+    return (int32_t)firmware_call(function, argument, 0, 0);
+}
+
+/* Lets vectors.S isolate the guests' branch predictions. Returns NULL, or the reason why guests
+ * can't share the core. */
+static const char *isolate_branches(struct processor *processor, struct vcpu *vcpu)
+{
+    struct branch_isolation isolation =
+        branch_isolation_find(register_read(id_aa64pfr0_el1), call_firmware);
+
+    processor->branch_workaround = isolation.workaround;
+    vcpu->branch_workaround = isolation.workaround;
+    if (isolation.is_isolated || !vcpu_shares_core(vcpu) ||
+        vcpu->partition->constant.system->board.isolates_branches != 0) {
+        return NULL;
+    }
+    return "neither the core nor its firmware isolates branch predictions of guests: shared core";
 }
 
 void monitor_main(struct processor *processor)
@@ -24,6 +48,9 @@ void monitor_main(struct processor *processor)
 
     scheduler_start(processor);
     guest_state_init(vcpu);
+    if (failure == NULL) {
+        failure = isolate_branches(processor, vcpu);
+    }
     if (failure == NULL &&
         vcpu->partition->constant.described->maintenance == DESCRIPTION_MAINTENANCE_LOCAL &&
         !guest_state_trap_broadcasts()) {

@@ -72,7 +72,10 @@ answer:
     bl monitor_answer
     cbnz w0, restore
     mrs x0, tpidr_el2
-    change_tables x0, PROCESSOR_SERVICES
+    ldp x1, x2, [x0, #PROCESSOR_SERVICES] /* and PROCESSOR_BRANCH_WORKAROUND */
+    cbnz x2, discard_predictions
+map_services:
+    use_tables x1
     mov x0, sp
     mov x1, x19
     bl monitor_trap
@@ -127,6 +130,14 @@ recover:
 
     vector 0x180
     b .
+/* Discards the guest's branch predictions before the tables map what is not the guest's
+ * (entry/branch_isolation.h). x2: the function. It changes x0 to x3 (DEN0028, since SMCCC 1.1). */
+discard_predictions:
+    mov x0, x2
+    smc #0
+    mrs x0, tpidr_el2
+    ldr x1, [x0, #PROCESSOR_SERVICES]
+    b map_services
 
     from_self 0x200, 0
     from_self 0x280, 1

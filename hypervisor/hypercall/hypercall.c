@@ -10,12 +10,21 @@
 
 #define SMCCC_VERSION_1_1 0x10001
 
+/* Returns true if the function discards branch predictions on the VCPU's core. The exit that leads
+ * here has done it already. */
+static bool discards_predictions(const struct vcpu *vcpu, uint32_t function)
+{
+    return (function == CALL_SMCCC_ARCH_WORKAROUND_1 && vcpu->branch_workaround != 0) ||
+           (function == CALL_SMCCC_ARCH_WORKAROUND_3 && vcpu->branch_workaround == function);
+}
+
 /* Returns CALL_SUCCESS if the caller may call the function, otherwise CALL_NOT_SUPPORTED (DEN0028,
  * SMCCC_ARCH_FEATURES). */
 static int64_t query_feature(const struct vcpu *vcpu, uint32_t function)
 {
     bool is_supported = function == CALL_SMCCC_VERSION || function == CALL_SMCCC_ARCH_FEATURES ||
-                        services_have(vcpu, function) || channel_has_call(vcpu, function);
+                        discards_predictions(vcpu, function) || services_have(vcpu, function) ||
+                        channel_has_call(vcpu, function);
 
     return is_supported ? CALL_SUCCESS : CALL_NOT_SUPPORTED;
 }
@@ -44,6 +53,9 @@ static int64_t handle_other_call(const struct vcpu *vcpu, uint64_t registers[4])
     case CALL_PARTITION_REPLACE:
     case CALL_PARTITION_DESTROY:
         return manager_call(vcpu, registers);
+    case CALL_SMCCC_ARCH_WORKAROUND_1:
+    case CALL_SMCCC_ARCH_WORKAROUND_3:
+        return query_feature(vcpu, (uint32_t)registers[0]);
     default:
         return CALL_NOT_SUPPORTED;
     }

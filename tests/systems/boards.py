@@ -43,6 +43,7 @@ SMALL = Board(
     own_interrupts={33: "the hypervisor's terminal"},
     counter_hz=62_500_000,
     instructions_per_us=1000,
+    isolates_branches=True,
 )
 _BOARDS = {
     board.name: board

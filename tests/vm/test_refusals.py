@@ -187,3 +187,27 @@ def test_system_that_the_image_has_no_code_for(
     line = guest.wait_for_match(r"(?m)^bulkhead\| .*$", timeout=30).strip()
     assert line == f"bulkhead| the system can't start: {message}"
     assert guest.console().strip() == line
+
+
+@pytest.mark.parametrize(
+    ("cpu", "line"),
+    [
+        (
+            "cortex-a72",  # CSV2 is 0, and QEMU as the firmware has no workaround
+            "bulkhead| the system can't start: neither the core nor its firmware isolates branch "
+            "predictions of guests: shared core 0x2",
+        ),
+        ("neoverse-n1", "bulkhead| one is off"),  # CSV2 is 1
+    ],
+)
+def test_shared_core_that_does_not_isolate_branch_predictions(
+    start_guest: StartGuest, tmp_path: Path, cpu: str, line: str
+) -> None:
+    file = tmp_path / "system.toml"
+    file.write_text(
+        BOARD + "".join(_PARTITION.format(name, 2, _BUDGET) for name in ("one", "other"))
+    )
+    system, board = read(str(file))
+    image = assemble(system, replace(board, isolates_branches=False), Settings()).image
+    guest = start_guest(replace(machine(system, board, image, lambda _: UserNetwork()), cpu=cpu))
+    assert guest.wait_for_match(r"(?m)^bulkhead\| .*$", timeout=30).strip() == line

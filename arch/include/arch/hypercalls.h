@@ -28,6 +28,9 @@ enum call_result {
 /* Calls of the SMC Calling Convention itself (DEN0028, 7). */
 #define CALL_SMCCC_VERSION       0x80000000u
 #define CALL_SMCCC_ARCH_FEATURES 0x80000001u /* may the caller call the function in W1? */
+/* Discard the calling core's branch predictions: branch targets, or also the branch history. */
+#define CALL_SMCCC_ARCH_WORKAROUND_1 0x80008000u
+#define CALL_SMCCC_ARCH_WORKAROUND_3 0x80003fffu
 
 /* PSCI 1.1 (DEN0022, 5.1), for the VCPUs of the caller's own partition. With CALL_64 the functions
  * of which DEN0022 says so take arguments of 64 bits. */

@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 #define DESCRIPTION_MAGIC   UINT64_C(0x444145484b4c5542) /* "BULKHEAD" */
-#define DESCRIPTION_VERSION 11u
+#define DESCRIPTION_VERSION 12u
 
 #define DESCRIPTION_CORES_MAX      16u
 #define DESCRIPTION_PARTITIONS_MAX CALL_PARTITIONS_MAX
@@ -193,6 +193,10 @@ struct description_board {
     uint64_t smmu;       /* address of the SMMUv3 */
     uint32_t uart_interrupt;
     uint32_t smmu_interrupt; /* INTID of the event queue's interrupt */
+    /* 1: no guest can influence branch predictions of another context of its core, although the
+     * processor and the firmware may not say so. */
+    uint32_t isolates_branches;
+    uint32_t reserved;
 };
 
 /* The manager: the partition that creates, starts, stops, replaces and destroys the others by

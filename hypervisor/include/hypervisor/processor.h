@@ -9,10 +9,14 @@
 #include "hypervisor/registers.h"
 #include "hypervisor/vcpu.h"
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct processor {
     uint64_t services; /* root of the service tables, which map all that the monitor accesses */
+    /* entry/branch_isolation.h: the function of the firmware that discards branch predictions; 0:
+     * none. It follows `services`, because vectors.S reads both at once. */
+    uint64_t branch_workaround;
     uint64_t stack;    /* top of the monitor's stack */
     uint64_t resident; /* root of the resident tables, which are used while the guest runs */
     /* The VCPU whose state the processor has. Tables and stack are those of its monitor. */
@@ -30,6 +34,9 @@ struct processor {
         reader; /* entry/watch.c: index of the partition that took over the SMMU's interrupt last */
 };
 
+_Static_assert(offsetof(struct processor, branch_workaround) ==
+                   offsetof(struct processor, services) + sizeof(uint64_t),
+               "read by one instruction");
 _Static_assert(sizeof(struct processor) <= DESCRIPTION_PAGE_BYTES, "must fit one page");
 
 /* Returns the calling processor. NULL during boot, before its monitor is entered. */

@@ -66,6 +66,7 @@ struct vcpu {
     struct shared_vcpu *shared;  /* scheduler/core.h; NULL if it has its processor alone */
     /* Written by the monitors of the processor. */
     struct request_watch watch;
+    uint32_t branch_workaround; /* that of its processor (hypervisor/processor.h) */
     uint32_t mask; /* with direct interrupts: ICC_PMR_EL1 as the guest reads it (gic/direct.h) */
     struct interrupt_list list;
     struct profile profile; /* on a shared core: how often its SPIs come */

@@ -5,7 +5,7 @@ from ctypes import LittleEndianStructure, c_char, c_uint8, c_uint16, c_uint32, c
 from enum import IntEnum
 
 DESCRIPTION_MAGIC = 0x444145484B4C5542
-DESCRIPTION_VERSION = 11
+DESCRIPTION_VERSION = 12
 DESCRIPTION_CORES_MAX = 16
 DESCRIPTION_PARTITIONS_MAX = 8
 DESCRIPTION_VCPUS_MAX = 16
@@ -241,6 +241,8 @@ class DescriptionBoard(LittleEndianStructure):
         ("smmu", c_uint64),
         ("uart_interrupt", c_uint32),
         ("smmu_interrupt", c_uint32),
+        ("isolates_branches", c_uint32),
+        ("reserved", c_uint32),
     )
 
 
@@ -346,12 +348,13 @@ class Processor(LittleEndianStructure):
     _pack_ = 1
     _fields_ = (
         ("services", c_uint64),
+        ("_8", c_uint8 * 8),
         ("stack", c_uint64),
         ("resident", c_uint64),
         ("vcpu", c_uint64),
-        ("_32", c_uint8 * 8),
+        ("_40", c_uint8 * 8),
         ("shared", c_uint64),
-        ("_48", c_uint8 * 40),
+        ("_56", c_uint8 * 40),
     )
 
 

@@ -41,6 +41,8 @@ class Board:
     counter_hz: int  # frequency of the cores' counter, CNTFRQ_EL0
     # Instructions of the hypervisor or the kernel that a core executes in a microsecond at least.
     instructions_per_us: int
+    # No guest influences branch predictions of another context, whatever CSV2 and the firmware say.
+    isolates_branches: bool
 
     def pci_interrupt(self, address: PciAddress, pin: int = 1) -> int:
         """Return the INTID of a function's interrupt pin (PCI Local Bus 3.0, 2.2.6)."""

@@ -173,6 +173,7 @@ def _load(name: str, tree: Any, settings: dict[str, Any]) -> BoardTree:
         },
         counter_hz=settings["counter"]["hz"],
         instructions_per_us=settings["processor"]["instructions_per_us"],
+        isolates_branches=settings["processor"].get("isolated_branch_prediction", False),
         tree=tree,
         roles=roles,
         cores=_cores(tree, roles),

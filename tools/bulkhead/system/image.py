@@ -144,6 +144,7 @@ def _describe_board(layout: Layout) -> description.Board:
         distributor=registers(roles["interrupt_controller"])[0][0],
         uart=registers(roles["console"])[0][0],
         uart_interrupt=interrupts(roles["console"])[0].intid,
+        isolates_branches=board.isolates_branches,
     )
     if "pci" in roles:  # always, because functions without an owner are disabled
         described.ecam, described.ecam_bytes = registers(roles["pci"])[0]

@@ -72,7 +72,8 @@ struct fault {
 #define CONSOLE   "console interrupt not owned by the partition: INTID"
 #define CHOICES \
     "unknown value of restart, unmapped, maintenance, interrupt_mode or distribute: restart"
-#define INPUT "terminal input without console, or assigned twice:"
+#define BRANCHES "unknown value of isolates_branches:"
+#define INPUT    "terminal input without console, or assigned twice:"
 
 static const struct fault faults[] = {
     {"no description: its magic is", NOONE, 1, {SET(magic, 1)}},
@@ -119,6 +120,9 @@ static const struct fault faults[] = {
     {NULL, 0, 0, {SET(board.uart_interrupt, 0), SET(board.smmu_interrupt, 0)}},
     {NULL, 0, 0, {SET(board.uart, 0), SET(board.smmu, 0)}},
     {NULL, 0, 0, {SET(board.uart_interrupt, 32)}},
+    {NULL, 0, 0, {SET(board.isolates_branches, 1)}},
+    {BRANCHES, NOONE, 2, {SET(board.isolates_branches, 2)}},
+    {BRANCHES, NOONE, 0, {SET(board.reserved, 1)}},
     {PAGES, NOONE, 0x40000800, {SET(board.hypervisor, 0x40000800)}},
     {PAGES, NOONE, 0x9000100, {SET(board.uart, 0x9000100)}},
     {PHYSICAL, NOONE, 0x9000000, {SET(board.smmu, 0x9000000)}},

@@ -106,6 +106,30 @@ static void test_architecture(void **state)
     assert_int_equal(answer(0xc0000000, 0), CALL_NOT_SUPPORTED);
 }
 
+/* A guest may discard its branch predictions where the hypervisor does it by the same call. */
+static void test_branch_predictions(void **state)
+{
+    static const uint32_t first = CALL_SMCCC_ARCH_WORKAROUND_1,
+                          third = CALL_SMCCC_ARCH_WORKAROUND_3;
+    static const struct {
+        uint32_t workaround;
+        int64_t first, third;
+    } cases[] = {
+        {0, CALL_NOT_SUPPORTED, CALL_NOT_SUPPORTED},
+        {first, CALL_SUCCESS, CALL_NOT_SUPPORTED},
+        {third, CALL_SUCCESS, CALL_SUCCESS},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        caller.branch_workaround = cases[i].workaround;
+        assert_int_equal(answer(CALL_SMCCC_ARCH_FEATURES, first), cases[i].first);
+        assert_int_equal(answer(CALL_SMCCC_ARCH_FEATURES, third), cases[i].third);
+        assert_int_equal(answer(first, 0), cases[i].first);
+        assert_int_equal(answer(third, 0), cases[i].third);
+    }
+}
+
 static void test_each_call_goes_to_its_owner(void **state)
 {
     static const struct {
@@ -173,6 +197,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_architecture, setup),
+        cmocka_unit_test_setup(test_branch_predictions, setup),
         cmocka_unit_test_setup(test_each_call_goes_to_its_owner, setup),
         cmocka_unit_test_setup(test_unknown_calls, setup),
         cmocka_unit_test_setup(test_channels_are_announced_to_their_ends, setup),

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Calls to the firmware at EL3 (SMC Calling Convention, Arm DEN 0028). */
+#ifndef HYPERVISOR_FIRMWARE_H
+#define HYPERVISOR_FIRMWARE_H
+
+#include <stdint.h>
+
+/* Calls a function of the firmware. Returns its first result. Any core. */
+static inline int64_t firmware_call(uint64_t function, uint64_t first, uint64_t second,
+                                    uint64_t third)
+{
+    /* A call may change X0 to X17 (DEN0028, "Register use in AArch64 SMC and HVC calls"). */
+    register uint64_t x0 __asm__("x0") = function;
+    register uint64_t x1 __asm__("x1") = first;
+    register uint64_t x2 __asm__("x2") = second;
+    register uint64_t x3 __asm__("x3") = third;
+
+    __asm__ volatile("smc #0"
+                     : "+r"(x0), "+r"(x1), "+r"(x2), "+r"(x3)
+                     :
+                     : "x4", "x5", "x6", "x7", "x8", "x9", "x10", "x11", "x12", "x13", "x14", "x15",
+                       "x16", "x17", "memory");
+    return (int64_t)x0;
+}
+
+#endif
