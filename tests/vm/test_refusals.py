@@ -8,6 +8,7 @@ image does not have.
 
 from __future__ import annotations
 
+import re
 import struct
 from collections.abc import Callable
 from dataclasses import replace
@@ -190,18 +191,19 @@ def test_system_that_the_image_has_no_code_for(
 
 
 @pytest.mark.parametrize(
-    ("cpu", "line"),
+    ("cpu", "pattern"),
     [
-        (
-            "cortex-a72",  # CSV2 is 0, and QEMU as the firmware has no workaround
-            "bulkhead| the system can't start: neither the core nor its firmware isolates branch "
-            "predictions of guests: shared core 0x2",
+        (  # CSV2 is 0, and QEMU as the firmware has no workaround
+            "cortex-a72",
+            r"bulkhead\| the system can't start: neither the core nor its firmware isolates branch "
+            r"predictions of guests: shared core 0x2",
         ),
-        ("neoverse-n1", "bulkhead| one is off"),  # CSV2 is 1
+        ("neoverse-n1", r"(one|other)\| Bulkhead .*"),  # CSV2 is 1
     ],
+    ids=["refused", "isolated"],
 )
-def test_shared_core_that_does_not_isolate_branch_predictions(
-    start_guest: StartGuest, tmp_path: Path, cpu: str, line: str
+def test_shared_core_that_may_not_isolate_branch_predictions(
+    start_guest: StartGuest, tmp_path: Path, cpu: str, pattern: str
 ) -> None:
     file = tmp_path / "system.toml"
     file.write_text(
@@ -210,4 +212,5 @@ def test_shared_core_that_does_not_isolate_branch_predictions(
     system, board = read(str(file))
     image = assemble(system, replace(board, isolates_branches=False), Settings()).image
     guest = start_guest(replace(machine(system, board, image, lambda _: UserNetwork()), cpu=cpu))
-    assert guest.wait_for_match(r"(?m)^bulkhead\| .*$", timeout=30).strip() == line
+    line = guest.wait_for_match(r"(?m)^\w+\| .*$", timeout=30).strip()
+    assert re.fullmatch(pattern, line) is not None
