@@ -11,6 +11,10 @@
  *   games       works, and sleeps for a moment just before its budget ends
  *   pecks       works for a moment and sleeps for a moment: `peck_work` and `peck_sleep`, both in
  *               nanoseconds
+ *   waits       sleeps until the doorbell of its channel rings, again and again
+ *   rings       rings the doorbell of the other end of channel 0 as often as it can
+ *   orders      stops and starts partition `target` as often as it can; for a manager
+ *   restarts    restarts its partition as often as it can, from `begin` on without an end
  *   decision    none of these: counts the instructions of a decision of the scheduler
  * With `gaps` it also prints when it continued after others had executed, for the first so many
  * times. It prints its results when it has ended, so that printing disturbs nothing.
@@ -24,6 +28,7 @@
 #include "decision.h"
 #include "kernel/application.h"
 #include "kernel/devicetree.h"
+#include "kernel/partition_channel.h"
 #include "kernel/print.h"
 #include "kernel/thread.h"
 #include "kernel/time.h"
@@ -89,16 +94,21 @@ static void set_timer(uint64_t due)
                      : "memory");
 }
 
-/* The timer's interrupt is pending: takes it. */
-static void take_interrupt(void)
+/* Takes an interrupt if one is pending. */
+static void take_pending(void)
 {
-    uint32_t number;
+    uint32_t number = gic_cpu_acknowledge();
 
-    __asm__ volatile("msr cntv_ctl_el0, xzr\n\tisb" : : : "memory");
-    number = gic_cpu_acknowledge();
     if (number < NO_INTERRUPT) {
         gic_cpu_end(number);
     }
+}
+
+/* The timer's interrupt is pending: takes it. */
+static void take_interrupt(void)
+{
+    __asm__ volatile("msr cntv_ctl_el0, xzr\n\tisb" : : : "memory");
+    take_pending();
 }
 
 /* Sleeps until `due`. Returns the counter when it continued. */
@@ -166,12 +176,62 @@ static void play_pecks(void)
     }
 }
 
+static void play_waits(void)
+{
+    struct partition_channel channel;
+    struct partition_waiter waiter;
+
+    partition_waiter_init(&waiter);
+    if (partition_channel_open(&channel, NULL) != RESULT_OK ||
+        partition_waiter_add(&waiter, &channel) != RESULT_OK) {
+        print("share: there is no channel\n");
+        return;
+    }
+    partition_waiter_prepare(&waiter); /* the doorbell's interrupt is not masked from now on */
+    set_timer(share.end);
+    while (look() < share.end) {
+        __asm__ volatile("wfi" : : : "memory");
+        take_pending();
+    }
+}
+
+static void play_rings(void)
+{
+    while (look() < share.end) {
+        (void)arch_firmware_call(true, CALL_CHANNEL_NOTIFY); /* the argument is 0 */
+    }
+}
+
+static void order(uint32_t function, uint64_t partition)
+{
+    register uint64_t x0 __asm__("x0") = function;
+    register uint64_t x1 __asm__("x1") = partition;
+
+    __asm__ volatile("hvc #0" : "+r"(x0), "+r"(x1) : : "x2", "x3", "memory");
+}
+
+static void play_orders(void)
+{
+    uint64_t target = boot_argument_number("target", 1, 1, CALL_PARTITIONS_MAX - 1);
+
+    while (look() < share.end) {
+        order(CALL_PARTITION_STOP, target);
+        order(CALL_PARTITION_START, target);
+    }
+}
+
+static void play_restarts(void)
+{
+    (void)arch_firmware_call(true, PSCI_SYSTEM_RESET);
+}
+
 static const struct {
     const char *name;
     void (*play)(void);
 } roles[] = {
-    {"wake", play_wake},   {"calls", play_calls}, {"interrupts", play_interrupts},
-    {"games", play_games}, {"pecks", play_pecks},
+    {"wake", play_wake},   {"calls", play_calls},   {"interrupts", play_interrupts},
+    {"games", play_games}, {"pecks", play_pecks},   {"waits", play_waits},
+    {"rings", play_rings}, {"orders", play_orders}, {"restarts", play_restarts},
 };
 
 static void spin(void)

@@ -19,8 +19,10 @@ from bulkhead.running.guest import GuestProcess
 from bulkhead.running.qemu import Machine, Network, UserNetwork
 from bulkhead.settings import Settings
 from bulkhead.system.assemble import assemble, read
+from bulkhead.system.board_tree import BoardTree
 from bulkhead.system.machine import machine
-from bulkhead.system.model import Cores, Partition
+from bulkhead.system.model import Cores, Partition, System
+from bulkhead.system.reports import VcpuReport, read_reports
 
 _SYSTEM = BENCHES / "share" / "system.toml"
 _FREQUENCY = 1_000_000_000  # Hz
@@ -129,13 +131,43 @@ def _console(
 ) -> str:
     system, board = read(str(_SYSTEM))
     system = replace(system, name="share", partitions=tuple(members), cores=cores)
+    names = [each.name for each in members]
+    return run_until_end(system, board, names, settings, console_path, machine_options).console
 
-    made = machine(system, board, assemble(system, board, settings).image, _user_network)
+
+@dataclass(frozen=True)
+class Ended:
+    """What is left of a system whose guests have ended."""
+
+    console: str
+    reports: list[VcpuReport]
+
+
+def run_until_end(
+    system: System,
+    board: BoardTree,
+    names: Sequence[str],
+    settings: Settings,
+    console_path: Path,
+    machine_options: str = "",
+    *,
+    do_read_reports: bool = False,
+) -> Ended:
+    """Boot a system, and wait until the guests of the named partitions end.
+
+    QEMU does not answer, and gives no reports, if the guests of all partitions have ended.
+    """
+    assembled = assemble(system, board, settings)
+    made = machine(system, board, assembled.image, _user_network)
     made = replace(made, machine=made.machine + machine_options)
     with GuestProcess(_counting(made), console_path) as guest:
-        for each in members:
-            guest.wait_for_match(rf"(?m)^{each.name}\| {_END}", _TIMEOUT_S)
-        return guest.console()
+        for name in names:
+            guest.wait_for_match(rf"(?m)^{name}\| {_END}", _TIMEOUT_S)
+        reports = []
+        if do_read_reports:
+            end = assembled.layout.hypervisor.end
+            reports = read_reports(guest.qmp(), end, system.vcpu_count)
+        return Ended(guest.console(), reports)
 
 
 def _user_network(_: int) -> Network:
