@@ -254,11 +254,11 @@ static void handle(uint32_t number)
         return;
     }
     counts.handled++;
+    first->function(first->argument);
     if (first->is_alarm) { /* not shared, and most frequent */
-        first->function(first->argument);
         return;
     }
-    for (struct handler *handler = first; handler != NULL && handler->number == number;
+    for (struct handler *handler = first->next; handler != NULL && handler->number == number;
          handler = handler->next) {
         handler->function(handler->argument);
     }

@@ -45,6 +45,7 @@ static void arm(struct timer *timer, uint64_t deadline)
     if (!timer->is_wait) {
         timer->armer = timers_armer(timer->armer);
         timer->postponed = 0;
+        timer->is_special = timer->period != 0 || timer->threaded || timer->payer != 0;
     }
     timer->deadline = deadline;
     timer_queue_insert(queue, timer);
@@ -137,7 +138,18 @@ static void call(struct timer *timer, uint64_t due)
     timer->callback(timer, timer->argument);
 }
 
-/* Not inline, so that the callbacks that end waits are called sooner. */
+/* A callback has returned. Names the payer of the interrupt, which may have to wait for its budget
+ * the next time. */
+static void pay(struct timer *timer)
+{
+    timer->payer = timers_pay(timer->armer);
+    if (timer->payer != 0) {
+        timer->is_special = true;
+    }
+}
+
+/* Expires a timer that is periodic or threaded, or whose payer may have no budget. Not inline, so
+ * that the callbacks of other timers are called sooner. */
 __attribute__((noinline)) static void expire_special(struct timer_queue *queue, struct timer *timer,
                                                      uint64_t ticks)
 {
@@ -156,16 +168,19 @@ __attribute__((noinline)) static void expire_special(struct timer_queue *queue, 
     } else {
         call(timer, due);
     }
-    timer->payer = timers_pay(timer->armer);
+    pay(timer);
 }
 
 /* Calls the callback, or lets the thread call it, of a timer that has been taken off the queue. */
 static void expire(struct timer_queue *queue, struct timer *timer, uint64_t ticks)
 {
-    if (timer->is_wait) {
-        call(timer, timer->deadline);
-    } else {
+    if (timer->is_special) {
         expire_special(queue, timer, ticks);
+        return;
+    }
+    call(timer, timer->deadline);
+    if (!timer->is_wait) {
+        pay(timer);
     }
 }
 

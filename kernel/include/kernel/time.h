@@ -74,6 +74,7 @@ struct timer {
     uint8_t armer;      /* id of the VCPU that armed the timer; 0: none */
     uint8_t payer;      /* id of the VCPU that paid for the latest one; 0: none */
     bool is_wait;       /* the callback wakes a thread, and nothing else */
+    bool is_special;    /* the interrupt does not simply call the callback (time/timer.c) */
     uint64_t postponed; /* nanoseconds by which `deadline` is later than asked for */
 };
 
