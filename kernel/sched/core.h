@@ -65,8 +65,7 @@ static inline void core_report_time(struct core *core)
 /* Nobody pays for the time until `now`. Interrupts masked. */
 static inline void core_take_unpaid(struct core *core, uint64_t now)
 {
-    ledger_take_unpaid(&core->ledger, now);
-    core->vcpu_report.unpaid = core->ledger.unpaid;
+    core->vcpu_report.unpaid += ledger_take(&core->ledger, now);
 }
 
 #endif

@@ -18,8 +18,9 @@
  *   a budget ends or returns                     nobody, once in a period. A VCPU that has split
  *                                                its budget pays for more (policy_vcpu.c)
  *
- * A payer without a VCPU is nobody, too: its time is in `unpaid`. So the time that threads have
- * executed, the time that VCPUs have paid for the kernel, and `unpaid` add up to all time.
+ * A payer without a VCPU is nobody, too. So the time that threads have executed, the time that
+ * VCPUs have paid for the kernel, and the time that nobody has paid (vcpu_report.unpaid) add up to
+ * all time.
  *
  * The kernel reads the counter when an interrupt's handlers begin, and when a thread has been
  * chosen. What an interrupt takes before the first reading and after the last, the overhead, is
@@ -39,7 +40,6 @@ struct ledger {
     struct vcpu *payer; /* of the interrupt since then; NULL: nobody. Valid if has_payer */
     bool has_payer;     /* the interrupt has woken a thread, or its handler has named a payer */
     uint64_t overhead;  /* of an interrupt, in ticks; 0 until it is known */
-    uint64_t unpaid;    /* ticks of the kernel's work that nobody has paid */
 };
 
 /* Begins at `now`. */
@@ -66,12 +66,6 @@ static inline uint64_t ledger_take_interrupted(struct ledger *ledger, uint64_t b
 
     ledger->charged += ticks;
     return ticks;
-}
-
-/* Nobody pays for the time until `now`. */
-static inline void ledger_take_unpaid(struct ledger *ledger, uint64_t now)
-{
-    ledger->unpaid += ledger_take(ledger, now);
 }
 
 /* Returns true if another payer than this one has been named, who pays for the time until now

@@ -25,14 +25,14 @@
 
 /* The policy's state of one core. */
 struct policy {
+    uint32_t changed;           /* bit id - 1: budget or level have changed since policy_choose() */
     struct demand demand;       /* in front of run_queue.levels, with which it is compared */
     struct run_queue run_queue; /* the runnable threads, the running one among them */
     struct vcpu_set vcpus;
     /* By id - 1: the counter value at which a runnable VCPU without budget gets budget again;
      * POLICY_NEVER for all other VCPUs. */
     struct tournament replenishments;
-    uint64_t end_cost;   /* ticks of the end of a budget and its return; 0 until they are known */
-    struct list changed; /* VCPUs whose budget or level has changed since policy_choose() */
+    uint64_t end_cost; /* ticks of the end of a budget and its return; 0 until they are known */
     struct mutex vcpu_lock; /* held while a change to the set of VCPUs is tested and made */
     int (*vcpu_of_thread)(const char *name); /* vcpu_assign_by_name() */
 };

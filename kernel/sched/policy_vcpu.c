@@ -7,7 +7,7 @@
  * A VCPU loses its budget when it has used it up (policy_charge()), and gets the next one at a
  * replenishment (policy_choose()) or at a wake-up. The urgencies of its threads change with it.
  * Threads that hold mutexes or wait have lent or inherited urgencies, which change as well: the
- * VCPU is put on the list `changed`, and policy_choose() updates all of them before it picks a
+ * VCPU is added to the set `changed`, and policy_choose() updates all of them before it picks a
  * thread.
  */
 #include "kernel/trace.h"
@@ -23,7 +23,7 @@ void policy_init(struct policy *policy)
     policy->vcpus = (struct vcpu_set){.main_count = 0};
     policy->demand = (struct demand){.levels = 0};
     tournament_init(&policy->replenishments);
-    list_init(&policy->changed);
+    policy->changed = 0;
     mutex_init(&policy->vcpu_lock);
     policy->vcpu_of_thread = NULL;
     policy->end_cost = 0;
@@ -41,17 +41,14 @@ static struct run_queue_group *group_of(struct vcpu *vcpu)
     return vcpu == NULL ? NULL : &vcpu->group;
 }
 
-static void mark_changed(struct policy *policy, struct vcpu *vcpu)
+static uint32_t bit_of(const struct vcpu *vcpu)
 {
-    if (!list_node_is_linked(&vcpu->changed)) {
-        list_push_back(&policy->changed, &vcpu->changed);
-    }
+    return UINT32_C(1) << (vcpu->id - 1);
 }
 
-static void charge_used(struct vcpu *vcpu, uint64_t used)
+static void mark_changed(struct policy *policy, const struct vcpu *vcpu)
 {
-    vcpu->record->received += used;
-    vcpu_server_charge(&vcpu->server, used);
+    policy->changed |= bit_of(vcpu);
 }
 
 /* Charges the server for what was executed since the latest settle(), and for `ticks` more. */
@@ -62,7 +59,8 @@ static inline void charge_server(struct vcpu *vcpu, uint64_t ticks)
     vcpu->span = 0;
     vcpu->left = 0;
     if (used != 0) {
-        charge_used(vcpu, used);
+        vcpu->record->received += used;
+        vcpu_server_charge(&vcpu->server, used);
     }
 }
 
@@ -444,11 +442,13 @@ static inline void update(struct policy *policy, struct vcpu *vcpu, uint64_t now
  * most decisions find nothing to do here. */
 __attribute__((noinline)) static void update_changed(struct policy *policy, uint64_t now)
 {
-    struct list_node *node = list_pop_front(&policy->changed);
+    while (policy->changed != 0) {
+        uint32_t changed = policy->changed;
 
-    while (node != NULL) {
-        update(policy, CONTAINER_OF(node, struct vcpu, changed), now);
-        node = list_pop_front(&policy->changed);
+        policy->changed = 0;
+        for (; changed != 0; changed &= changed - 1) {
+            update(policy, policy->vcpus.vcpu[__builtin_ctz(changed)], now);
+        }
     }
 }
 
@@ -456,9 +456,10 @@ __attribute__((noinline)) static void update_changed(struct policy *policy, uint
  * had budget. Not inline either. */
 __attribute__((noinline)) static void replenish_earliest(struct policy *policy, uint64_t now)
 {
-    struct vcpu *vcpu = policy->vcpus.vcpu[tournament_winner(&policy->replenishments)];
+    unsigned place = tournament_winner(&policy->replenishments);
+    struct vcpu *vcpu = policy->vcpus.vcpu[place];
 
-    await_replenishment(policy, vcpu, POLICY_NEVER);
+    tournament_set(&policy->replenishments, place, POLICY_NEVER);
     begin_span(vcpu, now);
     vcpu->has_budget = true;
     trace_vcpu_replenished(vcpu->id, vcpu->span);
@@ -479,7 +480,7 @@ static bool replenishment_matters(const struct policy *policy)
 
 struct thread *policy_choose(struct policy *policy, uint64_t now)
 {
-    if (!list_is_empty(&policy->changed)) { /* first, because a budget can have ended */
+    if (policy->changed != 0) { /* first, because a budget can have ended */
         update_changed(policy, now);
     }
     while (tournament_earliest(&policy->replenishments) <= now && replenishment_matters(policy)) {
@@ -584,7 +585,7 @@ bool policy_set_service(struct thread *thread, const struct thread *server)
 
 uint32_t policy_user_bit(const struct thread *thread)
 {
-    return thread->standing.bound == NULL ? 0 : UINT32_C(1) << (thread->standing.bound->id - 1);
+    return thread->standing.bound == NULL ? 0 : bit_of(thread->standing.bound);
 }
 
 void policy_note_blocking(struct policy *policy, uint32_t users, uint64_t ticks)
@@ -680,7 +681,7 @@ static void forget_requests(struct policy *policy, const struct vcpu *vcpu,
 void policy_remove_vcpu(struct policy *policy, struct vcpu *vcpu, const struct list *threads)
 {
     forget_requests(policy, vcpu, threads);
-    list_remove(&vcpu->changed);
+    policy->changed &= ~bit_of(vcpu);
     vcpu_set_remove(&policy->vcpus, vcpu);
     policy_rank(policy);
 }

@@ -157,7 +157,6 @@ static struct vcpu *vcpu_make(const struct vcpu_param *param, int id, uint64_t n
     vcpu->most = vcpu_server_most(&vcpu->server);
     run_queue_group_init(&vcpu->group);
     list_init(&vcpu->threads);
-    list_node_init(&vcpu->changed);
     return vcpu;
 }
 

@@ -29,7 +29,6 @@ struct vcpu {
     uint64_t free_end_at;     /* value of record->received at which an end of the budget is free */
     uint64_t runnable_since;  /* counter value; valid while `runnable` > 0 */
     struct list threads;      /* bound threads, by standing.bound_node */
-    struct list_node changed; /* linked while policy_choose() has to update the VCPU */
     unsigned waiting[VCPU_MAX]; /* I/O VCPU: threads of VCPU id n + 1 that wait for its work */
 };
 

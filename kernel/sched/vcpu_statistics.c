@@ -87,7 +87,7 @@ uint64_t vcpu_unpaid_nanoseconds(void)
     uint64_t ticks;
 
     (void)core_charge(core_this());
-    ticks = core_this()->ledger.unpaid;
+    ticks = core_this()->vcpu_report.unpaid;
     interrupts_restore(state);
     return clock_nanoseconds(ticks);
 }

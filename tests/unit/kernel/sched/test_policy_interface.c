@@ -313,7 +313,7 @@ static void init_interrupts(void)
     thread_yield();
     turns.work_for = NULL;
     host_interrupt(work, NULL);
-    CHECK_EQUAL(core_this()->ledger.unpaid, 5);
+    CHECK_EQUAL(core_this()->vcpu_report.unpaid, 5);
     CHECK(turns.work_for == NULL);
     host_interrupt(work_and_post, &semaphore);
     CHECK_EQUAL(turns.work_ticks, 11);

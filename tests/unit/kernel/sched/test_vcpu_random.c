@@ -76,9 +76,11 @@ static unsigned count_runnable(const struct vcpu *vcpu)
 
 static void check_vcpu(const struct vcpu *vcpu)
 {
+    const struct policy *policy = &core_this()->policy;
+
     CHECK_EQUAL(vcpu->runnable, count_runnable(vcpu));
-    if (!list_node_is_linked(&vcpu->changed)) {
-        const struct tournament *replenishments = &core_this()->policy.replenishments;
+    if ((policy->changed & UINT32_C(1) << (vcpu->id - 1)) == 0) {
+        const struct tournament *replenishments = &policy->replenishments;
 
         CHECK_EQUAL(tournament_at(replenishments, (unsigned)vcpu->id - 1),
                     vcpu->runnable > 0 && !vcpu->has_budget ? vcpu_server_eligible(&vcpu->server)
@@ -108,7 +110,7 @@ static void check_urgency(const struct policy *policy, const struct thread *thre
 {
     const struct thread *first = run_queue_pick(&policy->run_queue);
 
-    if (thread->state == THREAD_FINISHED || !list_is_empty(&policy->changed)) {
+    if (thread->state == THREAD_FINISHED || policy->changed != 0) {
         return;
     }
     CHECK_EQUAL(thread_urgency(thread), expected_urgency(thread));
