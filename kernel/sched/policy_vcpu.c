@@ -140,7 +140,7 @@ static bool add_runnable(struct policy *policy, struct vcpu *vcpu, uint64_t now)
     if (vcpu->runnable > 1) {
         return false;
     }
-    vcpu->runnable_since = now;
+    vcpu->wanted_since = now;
     demand_add(&policy->demand, vcpu->level);
     trace_vcpu_runnable(vcpu->id);
     moved = unblock_server(&policy->vcpus, vcpu, now - work);
@@ -158,6 +158,17 @@ static void await_replenishment(struct policy *policy, const struct vcpu *vcpu, 
     tournament_set(&policy->replenishments, (unsigned)vcpu->id - 1, time);
 }
 
+/* The VCPU has used its budget up, or its threads have blocked. Its response is the time from which
+ * on it had a runnable thread and budget, as in schedule/admission.h. */
+static inline void end_response(const struct vcpu *vcpu, uint64_t now)
+{
+    uint64_t response = now - vcpu->wanted_since;
+
+    if (response > vcpu->record->response_max) {
+        vcpu->record->response_max = response;
+    }
+}
+
 /* Counts a thread that executes on the VCPU's budget and blocks; NULL: it uses no budget. */
 static void remove_runnable(struct policy *policy, struct vcpu *vcpu, uint64_t now)
 {
@@ -170,14 +181,13 @@ static void remove_runnable(struct policy *policy, struct vcpu *vcpu, uint64_t n
     }
     trace_vcpu_blocked(vcpu->id);
     demand_remove(&policy->demand, vcpu->level);
-    if (!vcpu->has_budget) {
+    if (vcpu->has_budget) {
+        end_response(vcpu, now);
+    } else {
         await_replenishment(policy, vcpu, POLICY_NEVER);
     }
     charge_server(vcpu, 0);
     vcpu_server_block(&vcpu->server, now);
-    if (now - vcpu->runnable_since > vcpu->record->response_max) {
-        vcpu->record->response_max = now - vcpu->runnable_since;
-    }
 }
 
 void policy_admit(struct policy *policy, struct thread *thread, unsigned priority)
@@ -307,10 +317,11 @@ static inline uint64_t end_budget(const struct policy *policy, struct vcpu *vcpu
 }
 
 /* The budget of a VCPU with runnable threads has ended. */
-static void exhaust(struct policy *policy, struct vcpu *vcpu, uint64_t replenished_at)
+static void exhaust(struct policy *policy, struct vcpu *vcpu, uint64_t replenished_at, uint64_t now)
 {
     uint64_t time = end_budget(policy, vcpu, replenished_at);
 
+    end_response(vcpu, now);
     vcpu->has_budget = false;
     await_replenishment(policy, vcpu, time);
     if (!change_level(policy, vcpu)) {
@@ -331,7 +342,7 @@ __attribute__((noinline)) static void charge_beyond(struct policy *policy, struc
     }
     eligible = settle(vcpu, ticks, now);
     if (eligible > now) {
-        exhaust(policy, vcpu, eligible);
+        exhaust(policy, vcpu, eligible, now);
     }
 }
 
@@ -427,7 +438,12 @@ static inline void update(struct policy *policy, struct vcpu *vcpu, uint64_t now
 
     vcpu->has_budget = eligible <= now;
     if (vcpu->has_budget && !had_budget) {
+        if (eligible > vcpu->wanted_since) {
+            vcpu->wanted_since = eligible;
+        }
         trace_vcpu_replenished(vcpu->id, vcpu->span);
+    } else if (had_budget && !vcpu->has_budget && vcpu->runnable > 0) {
+        end_response(vcpu, now);
     }
     await_replenishment(policy, vcpu,
                         vcpu->runnable > 0 && !vcpu->has_budget ? eligible : POLICY_NEVER);
@@ -459,6 +475,7 @@ __attribute__((noinline)) static void replenish_earliest(struct policy *policy, 
     unsigned place = tournament_winner(&policy->replenishments);
     struct vcpu *vcpu = policy->vcpus.vcpu[place];
 
+    vcpu->wanted_since = tournament_earliest(&policy->replenishments);
     tournament_set(&policy->replenishments, place, POLICY_NEVER);
     begin_span(vcpu, now);
     vcpu->has_budget = true;

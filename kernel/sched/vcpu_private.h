@@ -26,9 +26,9 @@ struct vcpu {
     uint64_t span;                /* ticks from the latest settle() until the server's next event */
     uint64_t left;                /* remaining ticks of `span`; both are 0 without budget */
     uint64_t most;                /* vcpu_server_most() */
-    uint64_t free_end_at;     /* value of record->received at which an end of the budget is free */
-    uint64_t runnable_since;  /* counter value; valid while `runnable` > 0 */
-    struct list threads;      /* bound threads, by standing.bound_node */
+    uint64_t free_end_at;  /* value of record->received at which an end of the budget is free */
+    uint64_t wanted_since; /* counter value from which on a runnable thread has had its budget */
+    struct list threads;   /* bound threads, by standing.bound_node */
     unsigned waiting[VCPU_MAX]; /* I/O VCPU: threads of VCPU id n + 1 that wait for its work */
 };
 

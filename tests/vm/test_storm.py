@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A control loop on a VCPU beside a packet flood and busy threads misses no deadline.
 
+The response of each VCPU under a flood is at most the one that ./bulkhead check prints.
+
 One thread spins, another waits for the network. The test takes five seconds of the guest's time,
 with --long ten minutes.
 
@@ -22,6 +24,9 @@ from bulkhead.measuring.flood import Flood
 from bulkhead.measuring.wire import Endpoint, udp_frame
 from bulkhead.running.guest import GuestProcess
 from bulkhead.running.qemu import MAC, Machine, NetworkCard
+from bulkhead.system.admission import admit
+from bulkhead.system.model import Vcpu, VcpuPolicy
+from bulkhead.system.vcpu_argument import boot_argument
 
 StartGuest = Callable[..., GuestProcess]
 
@@ -135,6 +140,56 @@ def test_deferred_interrupts(start_guest: StartGuest, flood: Flood, transport: s
     outcome = check(start_guest, flood, 500, scene)
     # The alarm for the loop's own budget: the network's budget is replenished later.
     assert outcome["job_interrupts_max"] <= 1
+
+
+# The VCPUs of the partition `net` of systems/demo, and one for the control loop.
+MS = 1_000_000
+DEMO = (
+    Vcpu("frames", VcpuPolicy.IO, 30 * MS, 100 * MS, ("net-bottom-half",), line=0),
+    Vcpu("timers", VcpuPolicy.MAIN, 1 * MS, 10 * MS, ("network",), line=0),
+    Vcpu("services", VcpuPolicy.MAIN, 20 * MS, 100 * MS, ("receiver",), line=0),
+    Vcpu("control", VcpuPolicy.MAIN, 1 * MS, 10 * MS, ("control",), line=0),
+)
+COUNTER_HZ = 62_500_000
+# An instruction takes 16 ns, so that the bottom half holds the network lock for longer than the
+# whole budget of `timers`.
+SLOW_SHIFT = 4
+
+
+@pytest.mark.parametrize("receive", [0, 1])
+def test_responses_of_check(start_guest: StartGuest, flood: Flood, receive: int) -> None:
+    """The flood uses more than the budget of `frames`, and `timers` waits for the network lock.
+
+    The emulator is slowed down (one-insn-per-tb), so that more frames arrive in the same number of
+    instructions.
+    """
+    words = ["exit=semihosting", f"ip={GUEST.address}/24", "rx_buffers=64", "periods=20"]
+    words += ["work_us=800", f"receive={receive}", boot_argument(DEMO)]
+    machine = Machine(
+        guest_image("storm"),
+        words,
+        [NetworkCard(flood.network, "pci")],
+        icount=True,
+        icount_shift=SLOW_SHIFT,
+        extra=["-accel", "tcg,one-insn-per-tb=on"],
+    )
+    guest = start_guest(machine)
+    guest.wait_for("storm: ready", 60)
+    flood.start()
+    assert guest.wait(120) == 0, guest.last_words()
+    vcpus = {
+        name: (int(exhausted), int(response) * 1000)
+        for name, exhausted, response in re.findall(
+            r"^storm: vcpu (\w+): .* exhausted (\d+) times, response at most (\d+) us",
+            guest.console(),
+            re.MULTILINE,
+        )
+    }
+    print(vcpus)
+    assert vcpus["frames"][0] > 0
+    for vcpu, response in zip(DEMO, admit(DEMO, COUNTER_HZ).responses, strict=True):
+        assert response.worst is not None
+        assert vcpus[vcpu.name][1] <= response.worst, vcpu.name
 
 
 @pytest.mark.long

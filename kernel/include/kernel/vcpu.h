@@ -101,13 +101,16 @@ bool vcpu_request_service(const struct thread *server);
 void vcpu_assign_by_name(int (*vcpu_of_thread)(const char *name));
 
 struct vcpu_statistics {
-    struct vcpu_param param;           /* C and T as rounded */
-    uint64_t age_nanoseconds;          /* since vcpu_create() or vcpu_setparam() */
-    uint64_t received_nanoseconds;     /* executed on the budget, by threads and interrupts */
-    uint64_t background_nanoseconds;   /* executed by its threads without budget */
-    uint64_t exhaustions;              /* number of times the budget ended */
-    uint64_t deadline_misses;          /* of its periodic threads */
-    uint64_t response_nanoseconds_max; /* from a wake-up until none of its threads is runnable */
+    struct vcpu_param param;         /* C and T as rounded */
+    uint64_t age_nanoseconds;        /* since vcpu_create() or vcpu_setparam() */
+    uint64_t received_nanoseconds;   /* executed on the budget, by threads and interrupts */
+    uint64_t background_nanoseconds; /* executed by its threads without budget */
+    uint64_t exhaustions;            /* number of times the budget ended */
+    uint64_t deadline_misses;        /* of its periodic threads */
+    /* The longest time from which on a thread had work and budget, until the budget was used up or
+     * no thread had work. Admission bounds it: ./bulkhead check prints the worst response. Work of
+     * more than a budget takes as many of them. */
+    uint64_t response_nanoseconds_max;
     /* The longest time that a thread of another VCPU, or of none, executed with a mutex locked that
      * a thread of this VCPU has locked as well. C has to include it (kernel/sync.h, mutexes). */
     uint64_t blocking_nanoseconds_max;

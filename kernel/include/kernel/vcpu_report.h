@@ -34,7 +34,7 @@ struct vcpu_record {
     uint64_t since;        /* counter value at vcpu_create() or vcpu_setparam() */
     uint64_t received;     /* executed on the budget */
     uint64_t background;   /* executed by its threads without budget */
-    uint64_t response_max; /* from a wake-up until none of its threads was runnable */
+    uint64_t response_max; /* from when it had work and budget until one of them had ended */
     uint64_t exhaustions;
     uint64_t deadline_misses;
     uint64_t blocking_max; /* longest execution of another thread with a mutex of its threads */

@@ -6,6 +6,8 @@ vcpus=NAME:POLICY:BUDGET/PERIOD[/BLOCKING][:THREAD[+THREAD]...][,...]
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from bulkhead.system.model import Partition, Vcpu
 from bulkhead.system.problems import TIME_UNITS
 
@@ -16,7 +18,12 @@ def command_line(partition: Partition) -> str:
     """Return the partition's arguments, and its VCPUs."""
     if not partition.vcpus:
         return partition.arguments
-    return f"{partition.arguments} {NAME}={','.join(map(_entry, partition.vcpus))}".lstrip()
+    return f"{partition.arguments} {boot_argument(partition.vcpus)}".lstrip()
+
+
+def boot_argument(vcpus: Sequence[Vcpu]) -> str:
+    """Return the boot argument for these VCPUs."""
+    return f"{NAME}={','.join(map(_entry, vcpus))}"
 
 
 def _entry(vcpu: Vcpu) -> str:

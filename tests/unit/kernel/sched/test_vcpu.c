@@ -276,6 +276,8 @@ static void init_loan(void)
     thread_sleep_until(130);
     CHECK_NOTES("got"); /* the owner is in the background again, behind `other` */
     CHECK_EQUAL(statistics_of(lender).received_nanoseconds, 21);
+    /* The wait took two budgets, and each of them its own time. */
+    CHECK_EQUAL(statistics_of(lender).response_nanoseconds_max, 15);
     (void)owner;
 }
 
@@ -283,6 +285,29 @@ static void test_waiter_lends_its_budget(void **state)
 {
     (void)state;
     kernel_run(init_loan);
+}
+
+/* The statistics have the response of a budget, as admission_test() has: 10 ticks here, and 20 of
+ * the more urgent VCPU, whose budget returns at the same time, 100. The threads never block. */
+static void init_response(void)
+{
+    int urgent = create(SCHED_SPORADIC, 20, 45);
+    int busy = create(SCHED_SPORADIC, 10, 100);
+    struct thread *busy_thread = start("busy", 1, spin, NULL);
+    struct thread *urgent_thread = start("urgent", 1, spin, NULL);
+
+    CHECK_EQUAL(vcpu_bind_thread(busy_thread, busy), 0); /* executes its budget */
+    CHECK_EQUAL(time_now(), 10);
+    CHECK_EQUAL(vcpu_bind_thread(urgent_thread, urgent), 0);
+    thread_sleep_until(1000);
+    CHECK_EQUAL(statistics_of(urgent).response_nanoseconds_max, 20);
+    CHECK_EQUAL(statistics_of(busy).response_nanoseconds_max, 30);
+}
+
+static void test_response_of_a_budget(void **state)
+{
+    (void)state;
+    kernel_run(init_response);
 }
 
 /* A processor that executes the kernel for 50 in 100 ns, with a gap of 60: a VCPU of 50 in 200
@@ -466,6 +491,7 @@ int main(void)
         cmocka_unit_test(test_force_terminates_threads),
         cmocka_unit_test(test_thread_destroys_its_own_vcpu),
         cmocka_unit_test(test_waiter_lends_its_budget),
+        cmocka_unit_test(test_response_of_a_budget),
         cmocka_unit_test(test_share_of_a_processor),
         cmocka_unit_test(test_blocking),
         cmocka_unit_test(test_critical_sections),

@@ -116,7 +116,7 @@ static void init_late(void)
     const struct vcpu_record *record = published()->records;
 
     CHECK_EQUAL(record->deadline_misses, 1);
-    CHECK_EQUAL(record->response_max, 170);
+    CHECK_EQUAL(record->response_max, 30); /* the job takes more than a budget */
     CHECK_EQUAL(record->received + record->background, 170);
 }
 
