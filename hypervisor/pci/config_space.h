@@ -45,10 +45,11 @@ enum access_result pci_access(struct partition *partition, struct access *access
  * Takes the next step of resetting the functions that the guest has written to since boot or the
  * last reset: decoding and bus mastering are disabled, and the guest's view is as after boot.
  * Returns STEP_PENDING, and sets `*microseconds` to the time that has to pass before the next step;
- * then STEP_DONE, or STEP_FAILED if a function did not complete its reset, unless the partition
- * restarts without resets. Function-level resets take 100 ms together, a reset by power state
- * 20 ms, and a virtio device up to a second. `progress`: all zero before the first step. None of
- * the partition's VCPUs executes.
+ * then STEP_DONE, or STEP_FAILED if a function did not complete its reset or has none, unless the
+ * partition restarts without resets. A function that does not answer afterwards has not completed
+ * its reset. Function-level resets take 100 ms together, and a second at most; a reset by power
+ * state 20 ms, and a virtio device up to a second. `progress`: all zero before the first step. None
+ * of the partition's VCPUs executes.
  */
 enum step_outcome pci_reset_continue(struct partition *partition, struct reset_progress *progress,
                                      uint32_t *microseconds);

@@ -4,10 +4,16 @@
 #include "pci/function.h"
 #include <arch/device_access.h>
 
-#define NO_VENDOR 0xffffu
+/* Vendor IDs that no function has. A read of an absent function is all ones. If the function asks
+ * for more time after a reset, the root complex may answer a read of the vendor ID with 0x0001, or
+ * with all ones (PCI Express Base 4.0, 2.3.1 and 2.3.2). */
+#define NO_VENDOR    0xffffu
+#define RETRY_VENDOR 0x0001u
 /* Times that a function needs (PCI Power Management 1.2, 5.6.1; PCI Express Base 4.0, 6.6.2). */
 #define POWER_MICROSECONDS   10000u
 #define EXPRESS_MICROSECONDS 100000u
+/* A function that does not answer a second after its function-level reset counts as lost. */
+#define EXPRESS_POLLS_MAX 10u
 /* A virtio device that has not completed its reset after a second counts as not responding. */
 #define VIRTIO_MICROSECONDS 1000u
 #define VIRTIO_POLLS_MAX    1000u
@@ -30,6 +36,15 @@ static bool disable_function(const struct function *function)
     return true;
 }
 
+/* Returns true if the function answers. One that is lost can neither be reset nor be known to be
+ * reset. */
+static bool is_answering(const struct function *function)
+{
+    uint32_t vendor = pci_read(function, PCI_VENDOR_ID, 2);
+
+    return vendor != NO_VENDOR && vendor != RETRY_VENDOR;
+}
+
 /* Returns true for an endpoint whose addresses are all in BARs. A bridge is not usable, because it
  * forwards the traffic of other functions. Enhanced allocation is not usable, because its addresses
  * cannot be moved (PCI Express Base 4.0, 7.8.5). */
@@ -38,7 +53,7 @@ static bool is_usable(const struct function *function)
     uint64_t offset = function->registers - function->partition->constant.system->board.ecam;
 
     if (offset >= function->partition->constant.system->board.ecam_bytes ||
-        pci_read(function, PCI_VENDOR_ID, 2) == NO_VENDOR ||
+        !is_answering(function) ||
         (pci_read(function, PCI_HEADER_TYPE, 1) & ~PCI_HEADER_MULTI_FUNCTION) !=
             PCI_HEADER_DEVICE) {
         return false;
@@ -102,6 +117,12 @@ enum phase {
     PHASE_EXPRESS /* time passes for all function-level resets */
 };
 
+static void go_on(struct reset_progress *progress)
+{
+    progress->function++;
+    progress->phase = PHASE_BEGIN;
+}
+
 /* Ends the reset of a function, and goes on to the next one. A function that did not complete its
  * reset is reset again before the next start. */
 static void end_function(const struct function *function, struct reset_progress *progress,
@@ -109,8 +130,7 @@ static void end_function(const struct function *function, struct reset_progress 
 {
     function->view->written = !done;
     progress->has_failed = progress->has_failed || !done;
-    progress->function++;
-    progress->phase = PHASE_BEGIN;
+    go_on(progress);
 }
 
 static void write_power(const struct function *function, uint32_t state)
@@ -120,6 +140,15 @@ static void write_power(const struct function *function, uint32_t state)
     pci_write(function, power + PCI_POWER_CONTROL, 2, state);
 }
 
+/* Returns true if the function answers, and is in this power state. */
+static bool has_power(const struct function *function, uint32_t state)
+{
+    uint32_t power = pci_capability_find(function->view, PCI_CAPABILITY_POWER);
+
+    return is_answering(function) &&
+           (pci_read(function, power + PCI_POWER_CONTROL, 2) & PCI_POWER_STATE) == state;
+}
+
 /* Starts the reset of a function in D0. Returns the microseconds until the next step. */
 static uint32_t start_reset(const struct function *function, struct reset_progress *progress)
 {
@@ -127,8 +156,8 @@ static uint32_t start_reset(const struct function *function, struct reset_progre
     switch ((enum function_reset)function->view->reset) {
     case FUNCTION_RESET_EXPRESS:
         pci_write(function, pci_express_reset(function), 2, PCI_EXPRESS_RESET);
-        progress->has_express = true;
-        end_function(function, progress, true);
+        progress->express |= UINT32_C(1) << progress->function;
+        go_on(progress);
         return 0;
     case FUNCTION_RESET_VIRTIO:
         progress->status = pci_virtio_start_reset(function);
@@ -136,13 +165,17 @@ static uint32_t start_reset(const struct function *function, struct reset_progre
         progress->phase = PHASE_VIRTIO;
         return 0;
     case FUNCTION_RESET_POWER:
-        write_power(function, PCI_POWER_STATE); /* D3hot */
+        write_power(function, PCI_POWER_D3HOT);
         progress->phase = PHASE_D3;
         return POWER_MICROSECONDS;
     case FUNCTION_RESET_NONE:
+        progress->has_unresettable = true;
+        /* Of a function that is lost, bus mastering reads as 1. */
+        progress->has_failed =
+            progress->has_failed || (pci_read(function, PCI_COMMAND, 2) & PCI_COMMAND_MASTER) != 0;
         break;
     }
-    end_function(function, progress, false);
+    go_on(progress);
     return 0;
 }
 
@@ -172,6 +205,10 @@ static uint32_t run_reset_step(const struct function *function, struct reset_pro
             progress->function++;
             return 0;
         }
+        if (!is_answering(function)) {
+            end_function(function, progress, false);
+            return 0;
+        }
         progress->phase = PHASE_AWAKE;
         return disable_function(function) ? POWER_MICROSECONDS : 0;
     case PHASE_AWAKE:
@@ -179,15 +216,47 @@ static uint32_t run_reset_step(const struct function *function, struct reset_pro
     case PHASE_VIRTIO:
         return poll_virtio(function, progress);
     case PHASE_D3:
+        /* Only a function that was in D3hot is reset on its way to D0. */
+        if (!has_power(function, PCI_POWER_D3HOT)) {
+            break;
+        }
         write_power(function, 0);
         progress->phase = PHASE_D0;
         return POWER_MICROSECONDS;
     case PHASE_D0:
+        end_function(function, progress, has_power(function, 0));
+        return 0;
     case PHASE_EXPRESS:
         break;
     }
-    end_function(function, progress, true);
+    end_function(function, progress, false);
     return 0;
+}
+
+/* Waits for the function-level resets, which take their time together. A function that has
+ * completed its reset answers (PCI Express Base 4.0, 6.6.2). Returns the microseconds until the
+ * next step. */
+static uint32_t poll_express(struct partition *partition, struct reset_progress *progress)
+{
+    if (progress->phase != PHASE_EXPRESS) {
+        progress->phase = PHASE_EXPRESS;
+        progress->polls = 0;
+        return EXPRESS_MICROSECONDS;
+    }
+    for (uint32_t left = progress->express; left != 0; left &= left - 1) {
+        struct function function = pci_function(partition, (uint32_t)__builtin_ctz(left));
+
+        if (is_answering(&function)) {
+            function.view->written = false;
+            progress->express &= ~(left & -left);
+        }
+    }
+    progress->polls++;
+    if (progress->express != 0 && progress->polls == EXPRESS_POLLS_MAX) {
+        progress->express = 0;
+        progress->has_failed = true;
+    }
+    return progress->express != 0 ? EXPRESS_MICROSECONDS : 0;
 }
 
 enum step_outcome pci_reset_continue(struct partition *partition, struct reset_progress *progress,
@@ -200,13 +269,12 @@ enum step_outcome pci_reset_continue(struct partition *partition, struct reset_p
         *microseconds = run_reset_step(&function, progress);
         return STEP_PENDING;
     }
-    if (progress->has_express && progress->phase != PHASE_EXPRESS) {
-        progress->phase = PHASE_EXPRESS;
-        *microseconds = EXPRESS_MICROSECONDS;
+    if (progress->express != 0) {
+        *microseconds = poll_express(partition, progress);
         return STEP_PENDING;
     }
     if (partition->constant.described->restart == DESCRIPTION_RESTART_WITHOUT_RESET) {
         return STEP_DONE;
     }
-    return progress->has_failed ? STEP_FAILED : STEP_DONE;
+    return progress->has_failed || progress->has_unresettable ? STEP_FAILED : STEP_DONE;
 }

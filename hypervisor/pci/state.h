@@ -49,10 +49,13 @@ struct partition_functions {
 struct reset_progress {
     uint32_t function; /* index of the function that is being reset */
     uint32_t phase;    /* phase of its reset: enum phase of pci/reset.c */
-    uint32_t polls;    /* reads of the virtio device's device_status since its reset began */
-    bool has_express;  /* a function-level reset has begun, which takes its time without polls */
-    bool has_failed;   /* a function did not complete its reset */
-    uint64_t status;   /* address of the virtio device's device_status */
+    uint32_t polls;    /* looks since the reset of the virtio device, or all function-level resets,
+                        * began */
+    uint32_t express;  /* bit i: a function-level reset of function i has begun, and is not over */
+    bool has_failed;   /* a function does not answer, or did not complete its reset */
+    bool has_unresettable; /* nothing resets a function that the guest has used; it has no bus
+                            * mastering any more */
+    uint64_t status;       /* address of the virtio device's device_status */
 };
 
 #endif

@@ -69,7 +69,8 @@
 #define PCI_ENHANCED_64           (1u << 1) /* of the lower halves */
 
 #define PCI_POWER_CONTROL  4u
-#define PCI_POWER_STATE    3u        /* 0 to 3: D0 to D3hot */
+#define PCI_POWER_STATE    3u /* 0 to 3: D0 to D3hot */
+#define PCI_POWER_D3HOT    3u
 #define PCI_POWER_NO_RESET (1u << 3) /* from D3hot to D0 nothing is lost */
 
 #define PCI_EXPRESS_FLAGS           2u

@@ -238,6 +238,9 @@ uint8_t device_read8(uintptr_t address)
     if (is_decoded(address)) {
         struct fake_function *function = find_status(address);
 
+        if (function->address == 0xffff) {
+            return UINT8_MAX;
+        }
         if (function->status == 0 && function->resetting != 0) {
             function->resetting--;
             return 0xf;

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <string.h>
 
 #define NIC 0x08u
 #define TWO 0x10u
@@ -655,6 +656,110 @@ static void test_reset_of_virtio(void **state)
     assert_true(fake_reset_functions()); /* tried again before the next start */
 }
 
+/* Takes the next step of a reset. Returns its outcome. */
+static enum step_outcome reset_step(struct reset_progress *progress)
+{
+    uint32_t microseconds;
+    enum step_outcome outcome = pci_reset_continue(&fake_partition, progress, &microseconds);
+
+    fake_delay += microseconds;
+    return outcome;
+}
+
+static void set_up_reset(struct fake_function *two, enum function_reset way)
+{
+    if (way == FUNCTION_RESET_EXPRESS) {
+        fake_capability(two, 0x40, PCI_CAPABILITY_EXPRESS, 60);
+        pci_model_set(&two->pci, 0x44, 4, PCI_EXPRESS_CAN_RESET);
+    } else if (way == FUNCTION_RESET_VIRTIO) {
+        fake_virtio(two, 0x40, 1, 0x1ff00);
+    } else if (way == FUNCTION_RESET_POWER) {
+        fake_capability(two, 0x40, PCI_CAPABILITY_POWER, 8);
+    }
+}
+
+/* Resets a function that is lost before a step: from then on it reads as ones. Returns true if all
+ * was reset before. */
+static bool is_reset_before(struct fake_function *two, unsigned lost)
+{
+    struct reset_progress progress = {0};
+    uint16_t address = two->address;
+    enum step_outcome outcome;
+    unsigned step = 0;
+
+    do {
+        two->address = step++ >= lost ? 0xffff : address;
+        outcome = reset_step(&progress);
+    } while (outcome == STEP_PENDING);
+    two->address = address;
+    assert_true(fake_delay <= 1100000);
+    return outcome == STEP_DONE || !progress.has_failed;
+}
+
+/* A function that is lost before the end of its reset is not reset, whatever the way, and whatever
+ * the step. It is reset once it answers again. */
+static void test_lost_function_is_not_reset(void **state)
+{
+    /* By enum function_reset: the last step that accesses the function. Two steps before it are for
+     * other functions. */
+    static const unsigned last[] = {3, 6, 4, 5};
+
+    (void)state;
+    for (enum function_reset way = FUNCTION_RESET_NONE; way <= FUNCTION_RESET_POWER; way++) {
+        for (unsigned lost = 0; lost <= last[way] + 1; lost++) {
+            struct fake_function *two;
+
+            fake_reset();
+            two = add_two();
+            set_up_reset(two, way);
+            (void)boot();
+            use_two(two);
+            assert_int_equal(is_reset_before(two, lost), lost > last[way]);
+            assert_int_equal(fake_reset_functions(), way != FUNCTION_RESET_NONE);
+        }
+    }
+}
+
+/* After a function-level reset a function may ask for more time: its vendor ID reads as 0x0001. It
+ * has a second in all. */
+static void test_function_that_asks_for_time(void **state)
+{
+    struct fake_function *two = add_two();
+
+    (void)state;
+    set_up_reset(two, FUNCTION_RESET_EXPRESS);
+    (void)boot();
+    for (unsigned looks = 1; looks < 13; looks++) {
+        struct reset_progress progress = {0};
+        enum step_outcome outcome;
+        uint64_t before = fake_delay;
+
+        use_two(two);
+        do {
+            outcome = reset_step(&progress);
+            pci_model_set(&two->pci, PCI_VENDOR_ID, 2,
+                          progress.express != 0 && progress.polls + 1 < looks ? 0x0001 : 0x1af4);
+        } while (outcome == STEP_PENDING);
+        assert_int_equal(outcome, looks <= 10 ? STEP_DONE : STEP_FAILED);
+        assert_int_equal(fake_delay - before, (looks <= 10 ? looks : 10) * UINT64_C(100000));
+    }
+}
+
+/* A function that does not go to D3hot is not reset on its way back. */
+static void test_function_that_stays_awake(void **state)
+{
+    struct fake_function *two = add_two();
+
+    (void)state;
+    set_up_reset(two, FUNCTION_RESET_POWER);
+    (void)boot();
+    use_two(two);
+    memset(&two->pci.writable[0x44], 0, 2);
+    assert_false(fake_reset_functions());
+    memset(&two->pci.writable[0x44], 0xff, 2);
+    assert_true(fake_reset_functions());
+}
+
 /* 0: beyond the BAR. 1: in no BAR. 2: in an upper half. 3: no room in the window. 4: not a virtio
  * device. */
 static void test_virtio_registers_out_of_reach(void **state)
@@ -734,6 +839,9 @@ int main(void)
         cmocka_unit_test_setup(test_no_reset, prepare),
         cmocka_unit_test_setup(test_reset_by_power, prepare),
         cmocka_unit_test_setup(test_reset_of_virtio, prepare),
+        cmocka_unit_test_setup(test_lost_function_is_not_reset, prepare),
+        cmocka_unit_test_setup(test_function_that_asks_for_time, prepare),
+        cmocka_unit_test_setup(test_function_that_stays_awake, prepare),
         cmocka_unit_test_setup(test_virtio_registers_out_of_reach, prepare),
         cmocka_unit_test_setup(test_mastering_at_boot, prepare),
     };
