@@ -16,6 +16,14 @@ int64_t partition_status(uint32_t partition, int64_t *result)
     return answer.result;
 }
 
+uint32_t partition_image(uint32_t partition)
+{
+    struct hypervisor_answer answer = hypervisor_call(CALL_PARTITION_IMAGE, partition, 0, 0);
+
+    return answer.result == MANAGER_DONE && answer.value != 0 ? (uint32_t)(answer.value >> 32) + 1
+                                                              : 0;
+}
+
 /* Waits while the partition starts, stops, or has not taken the order. */
 static int64_t wait_while_busy(uint32_t partition, int64_t *result)
 {

@@ -21,6 +21,10 @@ struct staged {
  * order. */
 int64_t partition_status(uint32_t partition, int64_t *result);
 
+/* Returns the offset in the staging memory of the image that the partition loads in place of its
+ * own, plus 1; 0 if it loads its own, or has not taken the last order. */
+uint32_t partition_image(uint32_t partition);
+
 /* Gives the order, and waits until the partition has carried it out, five seconds at most. `image`:
  * for ORDER_REPLACE. Returns 0, or a negative result. */
 int64_t partition_order(enum order_command command, uint32_t partition, const struct staged *image);

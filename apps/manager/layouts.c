@@ -22,6 +22,7 @@ void layouts_requests(void)
     LAYOUT_ENUMERATOR(partition_state, PARTITION_STATE_, STOPPED);
     LAYOUT_ENUMERATOR(partition_state, PARTITION_STATE_, RUNNING);
     LAYOUT_ENUMERATOR(partition_state, PARTITION_STATE_, BUSY);
+    LAYOUT_ENUMERATOR(partition_state, PARTITION_STATE_, FAILED);
     LAYOUT_ENUMERATOR(manager_result, MANAGER_, NOT_SUPPORTED);
     LAYOUT_ENUMERATOR(manager_result, MANAGER_, INVALID);
     LAYOUT_ENUMERATOR(manager_result, MANAGER_, BUSY);
@@ -31,6 +32,8 @@ void layouts_requests(void)
     LAYOUT_ENUMERATOR(manager_result, MANAGER_, TOO_LARGE);
     LAYOUT_ENUMERATOR(manager_result, MANAGER_, DAMAGED);
     LAYOUT_ENUMERATOR(manager_result, MANAGER_, CHANGED);
+    LAYOUT_ENUMERATOR(manager_result, MANAGER_, NOT_ISOLATED);
+    LAYOUT_ENUMERATOR(manager_result, MANAGER_, RESET_FAILED);
     LAYOUT_WHOLE_STRUCT(staged);
     LAYOUT_NUMBER(staged, bytes);
     LAYOUT_NUMBER(staged, offset);

@@ -29,7 +29,7 @@ static const struct {
     {"destroy", ORDER_DESTROY},
 };
 
-static const char *const states[] = {"absent", "stopped", "running", "busy"};
+static const char *const states[] = {"absent", "stopped", "running", "busy", "failed"};
 
 static void list(void)
 {
@@ -37,7 +37,7 @@ static void list(void)
 
     for (uint32_t i = 0; i < CALL_PARTITIONS_MAX; i++) {
         state = partition_status(i, &result);
-        if (state >= PARTITION_STATE_ABSENT && state <= PARTITION_STATE_BUSY) {
+        if (state >= PARTITION_STATE_ABSENT && state <= PARTITION_STATE_FAILED) {
             print("manager: partition %u is %s\n", (unsigned)i, states[state]);
         }
     }

@@ -22,7 +22,8 @@ struct request_page {
     int32_t states[CALL_PARTITIONS_MAX]; /* enum partition_state; negative: there is no such
                                             partition */
     uint32_t
-        images[CALL_PARTITIONS_MAX]; /* offset of the staged image that replaced, plus 1; 0: none */
+        images[CALL_PARTITIONS_MAX]; /* offset of the staged image that the partition loads, plus 1;
+                                        0: none, or the partition has not taken the last order */
 };
 
 #endif

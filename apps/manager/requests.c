@@ -32,15 +32,7 @@ static void list(void)
         int64_t result;
 
         page->states[i] = (int32_t)partition_status(i, &result);
-    }
-}
-
-static void note_image(uint32_t command, uint32_t partition, const struct staged *image)
-{
-    if (command == ORDER_REPLACE) {
-        page->images[partition] = image->offset + 1;
-    } else if (command == ORDER_DESTROY) {
-        page->images[partition] = 0;
+        page->images[i] = partition_image(i);
     }
 }
 
@@ -56,9 +48,6 @@ void requests_serve(void)
     }
     if (command <= ORDER_DESTROY && partition < CALL_PARTITIONS_MAX) {
         result = partition_order((enum order_command)command, partition, &image);
-        if (result == 0) {
-            note_image(command, partition, &image);
-        }
     }
     list();
     page->result = (int32_t)result;

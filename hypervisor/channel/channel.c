@@ -4,14 +4,16 @@
 #include "channel/end.h"
 #include "channel/function.h"
 
-void channel_end(const struct partition *partition)
+enum step_outcome channel_end(const struct partition *partition, uint32_t *index)
 {
     struct end end;
 
-    for (uint32_t i = 0; i < partition->constant.system->channel_count; i++) {
-        if (end_find(partition, i, &end)) {
+    while (*index < partition->constant.system->channel_count) {
+        if (end_find(partition, (*index)++, &end)) {
             function_reset(&end);
             end_set_state(&end, 0);
+            return STEP_PENDING;
         }
     }
+    return STEP_DONE;
 }

@@ -15,6 +15,7 @@
 
 #include "hypervisor/access.h"
 #include "hypervisor/partition.h"
+#include "hypervisor/step.h"
 
 /* Validates the description of all channels, checks that the board has their memory, and maps it in
  * the boot core's tables. Calls boot_refuse() on failure. `root`: of the boot core's tables. Boot,
@@ -29,11 +30,12 @@ void channel_connect(const struct partition *partition, uint64_t *stage2);
  * Boot. */
 void channel_map(uint64_t *root, const struct partition *partition);
 
-/* Ends the partition's use of its channels: sets the states of its ends to 0 (absent), rings the
- * doorbells of the other ends, and resets its PCI functions of channels. Its sections keep their
- * content, because the other ends may still read messages. Called after the partition has stopped:
- * no core executes its guest, and its DMA is blocked. */
-void channel_end(const struct partition *partition);
+/* Takes the next step of ending the partition's use of its channels, one channel: sets the state of
+ * its end to 0 (absent), rings the doorbell of the other end, and resets its PCI function of the
+ * channel. Its section keeps its content, because the other end may still read messages. `*index`:
+ * 0 before the first step. Returns STEP_PENDING, then STEP_DONE. Called after the partition has
+ * stopped: no core executes its guest, and its DMA is blocked. */
+enum step_outcome channel_end(const struct partition *partition, uint32_t *index);
 
 /* Handles an access to the partition's PCI host for channels. `address`: guest address. Returns
  * false if the host does not contain the address. Otherwise sets *result and returns true: an

@@ -63,23 +63,29 @@ static void route_to_boot_vcpu(struct partition *partition, uintptr_t registers,
     distributor_end_route(partition);
 }
 
-void gic_reset_partition(struct partition *partition)
+enum step_outcome gic_reset_partition(struct partition *partition, uint32_t *word)
 {
     const struct gic_frame frame = gic_distributor(partition->constant.system);
+    const uint32_t *interrupts = partition->constant.described->interrupts;
+    uint32_t owned;
+    bool settled;
 
-    for (uint32_t word = 0; word < DESCRIPTION_SPI_WORDS; word++) {
-        uint32_t owned = partition->constant.described->interrupts[word];
-
-        if (owned != 0) {
-            (void)gic_silence_interrupts(&frame, word, owned, PRIORITY_USUAL);
-        }
-        for (; owned != 0; owned &= owned - 1) {
-            route_to_boot_vcpu(partition, frame.interrupts,
-                               32 * word + (uint32_t)__builtin_ctz(owned));
-        }
+    while (*word < DESCRIPTION_SPI_WORDS && interrupts[*word] == 0) {
+        (*word)++;
     }
-    partition->atomic.distributor_control = 0;
-    listed_reset_partition(partition);
+    if (*word == DESCRIPTION_SPI_WORDS) {
+        partition->atomic.distributor_control = 0;
+        listed_reset_partition(partition);
+        return STEP_DONE;
+    }
+    owned = interrupts[*word];
+    settled = gic_silence_interrupts(&frame, *word, owned, PRIORITY_USUAL);
+    for (; owned != 0; owned &= owned - 1) {
+        route_to_boot_vcpu(partition, frame.interrupts,
+                           32 * *word + (uint32_t)__builtin_ctz(owned));
+    }
+    (*word)++;
+    return settled ? STEP_PENDING : STEP_FAILED;
 }
 
 void gic_make_pending(const struct description *system, uint32_t interrupt)

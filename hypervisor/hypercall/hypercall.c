@@ -52,6 +52,7 @@ static int64_t handle_other_call(const struct vcpu *vcpu, uint64_t registers[4])
     case CALL_PARTITION_STOP:
     case CALL_PARTITION_REPLACE:
     case CALL_PARTITION_DESTROY:
+    case CALL_PARTITION_IMAGE:
         return manager_call(vcpu, registers);
     case CALL_SMCCC_ARCH_WORKAROUND_1:
     case CALL_SMCCC_ARCH_WORKAROUND_3:

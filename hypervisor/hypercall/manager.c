@@ -50,6 +50,24 @@ static int64_t partition_status(const struct manager_orders *orders, uint32_t in
     return taken ? order_state(&situation) : PARTITION_STATE_BUSY;
 }
 
+/* Returns the place in staging of the image that the partition loads in place of its own. While it
+ * has not taken the last order, its monitor may change which image that is. */
+static int64_t partition_image(const struct manager_orders *orders, uint32_t index, uint64_t *place)
+{
+    const struct partition *partition = orders->partitions[index];
+    const struct staged_image *image = &partition->boot_vcpu.management.image;
+
+    *place = 0;
+    if (!is_order_taken(orders, index)) {
+        return MANAGER_BUSY;
+    }
+    if (image->bytes != 0) {
+        *place =
+            (image->physical - partition->constant.system->manager.staging) << 32 | image->bytes;
+    }
+    return MANAGER_DONE;
+}
+
 /* Posts an order to a partition, and recalls its boot core, so that the core takes the order
  * whatever its guest does. Returns MANAGER_BUSY if the partition has not taken the last order, or
  * the reason why it would refuse this one: an order that is refused does not interrupt the
@@ -142,8 +160,7 @@ int64_t manager_call(const struct vcpu *vcpu, uint64_t registers[4])
     uint32_t function = (uint32_t)registers[0];
     uint64_t index = registers[1];
 
-    if (!is_manager(vcpu) || function < CALL_PARTITION_STATUS ||
-        function > CALL_PARTITION_DESTROY) {
+    if (!is_manager(vcpu) || function < CALL_PARTITION_STATUS || function > CALL_PARTITION_IMAGE) {
         return MANAGER_NOT_SUPPORTED;
     }
     if (index >= vcpu->partition->constant.system->partition_count) {
@@ -151,6 +168,9 @@ int64_t manager_call(const struct vcpu *vcpu, uint64_t registers[4])
     }
     if (function == CALL_PARTITION_STATUS) {
         return partition_status(vcpu->partition->constant.orders, (uint32_t)index, &registers[1]);
+    }
+    if (function == CALL_PARTITION_IMAGE) {
+        return partition_image(vcpu->partition->constant.orders, (uint32_t)index, &registers[1]);
     }
     if (index == vcpu->partition->constant.index) {
         return MANAGER_INVALID;

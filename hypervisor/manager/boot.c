@@ -23,8 +23,9 @@ void manager_boot(const struct description *system, struct partition *const *par
 
         orders->partitions[i] = partitions[i];
         partitions[i]->constant.orders = orders;
+        /* Its start at boot zeroes its memory. */
         partitions[i]->boot_vcpu.management.presence =
-            is_absent ? PARTITION_ABSENT : PARTITION_PRESENT;
+            is_absent ? PARTITION_ENDING : PARTITION_PRESENT;
     }
 }
 

@@ -92,9 +92,9 @@ static void end_start(struct partition *partition, const char *event)
 static void end_without_image(struct partition *partition)
 {
     struct management *management = &partition->boot_vcpu.management;
+    bool is_ordered = management->presence == PARTITION_ENDING && management->answered != 0;
 
-    end_start(partition,
-              management->presence == PARTITION_ENDING ? "is destroyed" : "is not created");
+    end_start(partition, is_ordered ? "is destroyed" : "is not created");
     __atomic_store_n(&management->presence, PARTITION_ABSENT, __ATOMIC_RELEASE);
 }
 

@@ -6,6 +6,9 @@ enum partition_state order_state(const struct situation *situation)
     if (situation->is_in_transition) {
         return PARTITION_STATE_BUSY;
     }
+    if (situation->request == REQUEST_FAILED) {
+        return PARTITION_STATE_FAILED;
+    }
     if (situation->request == REQUEST_STOPPED) {
         return situation->presence == PARTITION_ABSENT ? PARTITION_STATE_ABSENT
                                                        : PARTITION_STATE_STOPPED;
@@ -21,14 +24,15 @@ static enum manager_result require(bool is_met)
 }
 
 /* Returns whether a partition accepts the order to stop. While it is being destroyed it does not,
- * because its memory would keep its content. Otherwise it may be stopped also while it starts, as
- * from the terminal. */
+ * because its memory would keep its content; if that has failed, it can only be destroyed again.
+ * Otherwise it may be stopped also while it starts, as from the terminal, and again if its stop has
+ * failed. */
 static enum manager_result check_stop(const struct situation *situation, enum partition_state state)
 {
     if (situation->presence == PARTITION_ENDING && state == PARTITION_STATE_BUSY) {
         return MANAGER_BUSY;
     }
-    return require(situation->presence != PARTITION_ABSENT && state != PARTITION_STATE_STOPPED);
+    return require(situation->presence == PARTITION_PRESENT && state != PARTITION_STATE_STOPPED);
 }
 
 enum manager_result order_judge(uint32_t command, const struct situation *situation)
@@ -50,7 +54,7 @@ enum manager_result order_judge(uint32_t command, const struct situation *situat
         }
         break;
     case ORDER_REPLACE:
-        if (state == PARTITION_STATE_ABSENT) {
+        if (state != PARTITION_STATE_STOPPED && state != PARTITION_STATE_RUNNING) {
             return MANAGER_WRONG_STATE;
         }
         break;

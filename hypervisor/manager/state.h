@@ -8,7 +8,7 @@
 /* Whether the manager has created the partition. */
 enum partition_presence {
     PARTITION_PRESENT,
-    PARTITION_ENDING, /* it is destroyed as soon as its memory is zeroed */
+    PARTITION_ENDING, /* it becomes absent as soon as its memory is zeroed */
     PARTITION_ABSENT
 };
 

@@ -113,12 +113,15 @@ bool fault_of_dma(const struct vcpu *vcpu)
     return has_event;
 }
 
-void fault_discard_dma(const struct vcpu *vcpu)
+enum step_outcome fault_discard_dma(const struct vcpu *vcpu, uint32_t *event)
 {
-    for (uint32_t i = 0; i < EVENTS && fault_of_dma(vcpu); i++) {
+    /* Devices of others may cause events all the time. So no more than the queue's are taken. */
+    if ((*event)++ < EVENTS && fault_of_dma(vcpu)) {
+        return STEP_PENDING;
     }
     __atomic_store_n(&refused[vcpu->partition->constant.index].state, REFUSED_NONE,
                      __ATOMIC_RELAXED);
+    return STEP_DONE;
 }
 
 void fault_take_dma(struct vcpu *vcpu)

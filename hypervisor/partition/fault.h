@@ -3,6 +3,7 @@
 #ifndef PARTITION_FAULT_H
 #define PARTITION_FAULT_H
 
+#include "hypervisor/step.h"
 #include "hypervisor/vcpu.h"
 #include <stdbool.h>
 #include <stdint.h>
@@ -23,8 +24,10 @@ bool fault_of_device(uint64_t pc);
  * core is recalled. Returns false if there is no event. Any core. */
 bool fault_of_dma(const struct vcpu *vcpu);
 
-/* Discards the events of the VCPU's own partition before it starts. On its boot VCPU. */
-void fault_discard_dma(const struct vcpu *vcpu);
+/* Takes the next step of discarding the events of the VCPU's own partition before it starts:
+ * handles one event. `*event`: 0 before the first step. Returns STEP_PENDING, then STEP_DONE. On
+ * its boot VCPU. */
+enum step_outcome fault_discard_dma(const struct vcpu *vcpu, uint32_t *event);
 
 /* Stops the partition for the first DMA that the SMMU refused. Later events, until the devices are
  * reset, change nothing. On its boot VCPU. */

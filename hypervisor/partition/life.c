@@ -14,6 +14,7 @@
 #include "pci/config_space.h"
 #include "smmu/smmu.h"
 #include "vcpu/same_core.h"
+#include <arch/hypercalls.h>
 
 /*
  * The boot VCPU moves a partition through the phases of enum transition_phase, at boot and when all
@@ -24,15 +25,22 @@
  *   boot, or all VCPUs have stopped
  *        |
  *        v
- *      BLOCK <-------------------------- cancelled -----+
- *        | done, failed                                 |
- *        v                                              |
- *      RESET -- done ----> LOAD -- done ----------> PERMIT -- done ----+
- *        | failed,          |                           |              |
- *        | cancelled        | cancelled                 | failed       |
- *        v                  v                           v              v
- *      NONE, REQUEST_STOPPED <--------------------------+        NONE, REQUEST_NONE:
- *                                                                the boot VCPU executes
+ *      BLOCK <---------------------------------------- cancelled -----+
+ *        | done, failed                                               |
+ *        v                                                            |
+ *      RESET, INTERRUPTS, CHANNELS                                    |
+ *        |      | done, and nothing has failed                        |
+ *        |      +-------> EVENTS, LOAD -- done ------------------> PERMIT -- done ----+
+ *        | failed,                |                                   |               |
+ *        | cancelled              | cancelled                         | failed        |
+ *        v                        v                                   v               v
+ *      NONE, REQUEST_STOPPED or REQUEST_FAILED <----------------------+         NONE, REQUEST_NONE:
+ *                                                                         the boot VCPU executes
+ *
+ * All of the first four phases are taken, whatever fails in one, so that as much as possible is
+ * blocked and reset. The other ends of channels are told only if DMA is blocked: until then a
+ * device may still write to a channel. A partition that is to be destroyed goes on to LOAD, also if
+ * a stop is requested: its start ends there, once its memory is zeroed (manager/manager.c).
  */
 
 static struct vcpu_power *power_of(const struct vcpu *vcpu)
@@ -140,19 +148,51 @@ static enum life_step begin(struct partition *partition)
     struct transition *transition = &partition->boot_vcpu.transition;
 
     uart_reset(partition);
-    *transition = (struct transition){.phase = TRANSITION_NONE};
+    *transition = (struct transition){.failure = MANAGER_DONE};
     begin_smmu_phase(transition, TRANSITION_BLOCK);
     return LIFE_POLL;
 }
 
-/* Ends the transition: the partition stays stopped. `outcome`: of the last phase. */
-static enum life_step end_stopped(struct partition *partition, enum step_outcome outcome)
+static bool is_destroyed(const struct partition *partition)
 {
-    if (outcome == STEP_FAILED) {
-        terminal_print_event(partition, "can't start: a PCI function or the SMMU does not answer");
+    return partition->boot_vcpu.management.presence == PARTITION_ENDING;
+}
+
+/* Returns true if the partition is to start: at boot, for a restart, and to be destroyed. What was
+ * requested last counts, also while the partition starts or stops. */
+static bool is_to_start(const struct vcpu *vcpu)
+{
+    return vcpu->watch.request != REQUEST_STOP || is_destroyed(vcpu->partition);
+}
+
+/* Records that the partition's devices may still act for it. The first reason is kept. */
+static void fail(struct partition *partition, enum manager_result reason)
+{
+    struct transition *transition = &partition->boot_vcpu.transition;
+
+    if (transition->failure == MANAGER_DONE) {
+        transition->failure = reason;
+    }
+}
+
+/* Ends the transition: the partition stays stopped. The manager reads the reason of a failure after
+ * the request that says that the partition has failed. */
+static enum life_step end_stopped(const struct vcpu *vcpu)
+{
+    struct partition *partition = vcpu->partition;
+    int32_t failure = partition->boot_vcpu.transition.failure;
+
+    if (failure != MANAGER_DONE) {
+        partition->boot_vcpu.management.result = failure;
+        terminal_print_event(
+            partition, is_to_start(vcpu) ? "can't start: a PCI function or the SMMU does not answer"
+                       : failure == MANAGER_NOT_ISOLATED
+                           ? "executes no more, but its DMA is not blocked"
+                           : "executes no more, but its devices are not reset");
     }
     partition->boot_vcpu.transition.phase = TRANSITION_NONE;
-    __atomic_store_n(&partition->atomic.request, REQUEST_STOPPED, __ATOMIC_RELEASE);
+    __atomic_store_n(&partition->atomic.request,
+                     failure == MANAGER_DONE ? REQUEST_STOPPED : REQUEST_FAILED, __ATOMIC_RELEASE);
     return LIFE_SLEEP;
 }
 
@@ -172,13 +212,6 @@ static enum life_step end_started(struct vcpu *vcpu)
     return LIFE_EXECUTE;
 }
 
-/* Returns true if the partition is to start: at boot, and for a restart. What was requested last
- * counts, also while the partition starts or stops. */
-static bool is_to_start(const struct vcpu *vcpu)
-{
-    return vcpu->watch.request != REQUEST_STOP;
-}
-
 /* Returns the outcome of a step of the SMMU. A step that the SMMU has not done fails at the time
  * limit, and any step for a fault of the device. A failed change is ended. */
 static enum step_outcome limit_smmu_step(struct partition *partition, enum step_outcome outcome)
@@ -195,98 +228,150 @@ static enum step_outcome limit_smmu_step(struct partition *partition, enum step_
     return outcome;
 }
 
-static enum step_outcome block_dma(struct partition *partition)
+static enum life_step begin_phase(struct transition *transition, enum transition_phase phase)
 {
-    return limit_smmu_step(partition,
-                           smmu_block_dma(partition, &partition->boot_vcpu.transition.change));
+    transition->phase = phase;
+    transition->index = 0;
+    return LIFE_POLL;
 }
 
-/* Resets the functions, as far as they answer, and then the partition's interrupts and channels.
- * Fails if a device may still reach the partition's memory, which is not written to then. */
-static enum step_outcome reset_devices(const struct vcpu *vcpu)
+static enum life_step block_dma(struct partition *partition)
 {
-    struct partition *partition = vcpu->partition;
+    struct transition *transition = &partition->boot_vcpu.transition;
+    enum step_outcome outcome =
+        limit_smmu_step(partition, smmu_block_dma(partition, &transition->change));
+
+    if (outcome == STEP_PENDING) {
+        return LIFE_POLL;
+    }
+    if (outcome == STEP_FAILED) {
+        fail(partition, MANAGER_NOT_ISOLATED);
+    }
+    return begin_phase(transition, TRANSITION_RESET);
+}
+
+/* Returns true if only the reset of the partition's functions ends their DMA. */
+static bool is_isolated_by_reset(const struct partition *partition)
+{
+    return smmu_streams(partition->constant.system, partition->constant.described) == 0 &&
+           partition->constant.described->dma != DESCRIPTION_DMA_NONE;
+}
+
+/* Resets the functions, as far as they answer. A function without a reset prevents only a start:
+ * its bus mastering is disabled. */
+static enum life_step reset_functions(struct partition *partition)
+{
     struct transition *transition = &partition->boot_vcpu.transition;
     uint32_t microseconds;
     enum step_outcome outcome = pci_reset_continue(partition, &transition->reset, &microseconds);
 
+    if (fault_of_device(0) || (outcome == STEP_FAILED && transition->reset.has_failed)) {
+        fail(partition,
+             is_isolated_by_reset(partition) ? MANAGER_NOT_ISOLATED : MANAGER_RESET_FAILED);
+    }
     if (outcome == STEP_PENDING) {
         transition->due = time_after(microseconds);
-    } else {
-        gic_reset_partition(partition);
-        channel_end(partition);
+        return LIFE_POLL;
     }
-    if (fault_of_device(0) || outcome == STEP_FAILED) {
-        transition->isolation = STEP_FAILED;
-    }
-    if (outcome == STEP_PENDING) {
-        return STEP_PENDING;
-    }
-    return is_to_start(vcpu) ? (enum step_outcome)transition->isolation : STEP_CANCELLED;
+    transition->can_start = outcome == STEP_DONE;
+    return begin_phase(transition, TRANSITION_INTERRUPTS);
 }
 
-static enum step_outcome load(const struct vcpu *vcpu)
+static enum life_step reset_interrupts(struct partition *partition)
+{
+    struct transition *transition = &partition->boot_vcpu.transition;
+    enum step_outcome outcome = gic_reset_partition(partition, &transition->index);
+
+    if (fault_of_device(0) || outcome == STEP_FAILED) {
+        fail(partition, MANAGER_RESET_FAILED);
+    }
+    return outcome == STEP_DONE ? begin_phase(transition, TRANSITION_CHANNELS) : LIFE_POLL;
+}
+
+/* Tells the other ends of the partition's channels, and decides whether the partition starts. */
+static enum life_step end_channels(const struct vcpu *vcpu)
 {
     struct partition *partition = vcpu->partition;
+    struct transition *transition = &partition->boot_vcpu.transition;
 
-    return is_to_start(vcpu) ? load_continue(partition, &partition->boot_vcpu.transition.load)
-                             : STEP_CANCELLED;
+    if (transition->failure != MANAGER_NOT_ISOLATED &&
+        channel_end(partition, &transition->index) == STEP_PENDING) {
+        return LIFE_POLL;
+    }
+    if (is_to_start(vcpu) && !transition->can_start) {
+        fail(partition, MANAGER_RESET_FAILED);
+    }
+    return is_to_start(vcpu) && transition->failure == MANAGER_DONE
+               ? begin_phase(transition, TRANSITION_EVENTS)
+               : end_stopped(vcpu);
 }
 
-/* Returns STEP_CANCELLED if the SMMU permits DMA, but the partition is not to start any more. */
-static enum step_outcome permit_dma(const struct vcpu *vcpu)
+static enum life_step discard_events(const struct vcpu *vcpu)
+{
+    struct transition *transition = &vcpu->partition->boot_vcpu.transition;
+
+    return fault_discard_dma(vcpu, &transition->index) == STEP_PENDING
+               ? LIFE_POLL
+               : begin_phase(transition, TRANSITION_LOAD);
+}
+
+static enum life_step load(const struct vcpu *vcpu)
+{
+    struct partition *partition = vcpu->partition;
+    struct transition *transition = &partition->boot_vcpu.transition;
+
+    if (!is_to_start(vcpu)) {
+        return end_stopped(vcpu);
+    }
+    if (load_continue(partition, &transition->load) == STEP_DONE) {
+        begin_smmu_phase(transition, TRANSITION_PERMIT);
+    }
+    return LIFE_POLL;
+}
+
+/* If the SMMU permits DMA, but the partition is not to start any more, begins again: DMA has to be
+ * blocked. */
+static enum life_step permit_dma(struct vcpu *vcpu)
 {
     struct partition *partition = vcpu->partition;
     enum step_outcome outcome = limit_smmu_step(
         partition, smmu_permit_dma(partition, &partition->boot_vcpu.transition.change));
 
-    return outcome == STEP_DONE && !is_to_start(vcpu) ? STEP_CANCELLED : outcome;
+    if (outcome == STEP_PENDING) {
+        return LIFE_POLL;
+    }
+    if (outcome == STEP_FAILED) {
+        fail(partition, MANAGER_NOT_ISOLATED);
+        return end_stopped(vcpu);
+    }
+    return is_to_start(vcpu) ? end_started(vcpu) : begin(partition);
 }
 
 /* Takes the next step of the partition's start or stop. */
 static enum life_step continue_transition(struct vcpu *vcpu)
 {
     struct partition *partition = vcpu->partition;
-    struct transition *transition = &partition->boot_vcpu.transition;
-    enum step_outcome outcome;
+    const struct transition *transition = &partition->boot_vcpu.transition;
 
     if (register_read(cntpct_el0) < transition->due) {
         return LIFE_POLL;
     }
     switch ((enum transition_phase)transition->phase) {
     case TRANSITION_BLOCK:
-        outcome = block_dma(partition);
-        if (outcome != STEP_PENDING) {
-            transition->isolation = outcome;
-            transition->phase = TRANSITION_RESET;
-        }
-        return LIFE_POLL;
+        return block_dma(partition);
     case TRANSITION_RESET:
-        outcome = reset_devices(vcpu);
-        if (outcome == STEP_DONE) {
-            fault_discard_dma(vcpu);
-            transition->phase = TRANSITION_LOAD;
-            return LIFE_POLL;
-        }
-        break;
+        return reset_functions(partition);
+    case TRANSITION_INTERRUPTS:
+        return reset_interrupts(partition);
+    case TRANSITION_CHANNELS:
+        return end_channels(vcpu);
+    case TRANSITION_EVENTS:
+        return discard_events(vcpu);
     case TRANSITION_LOAD:
-        outcome = load(vcpu);
-        if (outcome == STEP_DONE) {
-            begin_smmu_phase(transition, TRANSITION_PERMIT);
-            return LIFE_POLL;
-        }
-        break;
+        return load(vcpu);
     default: /* TRANSITION_PERMIT */
-        outcome = permit_dma(vcpu);
-        if (outcome == STEP_DONE) {
-            return end_started(vcpu);
-        }
-        if (outcome == STEP_CANCELLED) {
-            return begin(partition);
-        }
-        break;
+        return permit_dma(vcpu);
     }
-    return outcome == STEP_PENDING ? LIFE_POLL : end_stopped(partition, outcome);
 }
 
 /* Begins to complete the request, once all VCPUs have stopped. Only the boot VCPU does; the last of

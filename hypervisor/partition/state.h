@@ -9,9 +9,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A request to stop all VCPUs of a partition, and then to leave it stopped or to restart it; or
- * REQUEST_STOPPED, once it is stopped. */
-enum partition_request { REQUEST_NONE, REQUEST_STOP, REQUEST_RESET, REQUEST_STOPPED };
+/* A request to stop all VCPUs of a partition, and then to leave it stopped or to restart it. Once
+ * it is completed: REQUEST_STOPPED, or REQUEST_FAILED if the partition's devices may still act for
+ * it (PARTITION_STATE_FAILED). */
+enum partition_request {
+    REQUEST_NONE,
+    REQUEST_STOP,
+    REQUEST_RESET,
+    REQUEST_STOPPED,
+    REQUEST_FAILED
+};
 
 /* The progress of loading a partition (partition/load.h). All zero: nothing is loaded. */
 struct load_progress {
@@ -22,20 +29,25 @@ struct load_progress {
 
 /* The phases in which a partition starts or stops (the drawing in partition/life.c). */
 enum transition_phase {
-    TRANSITION_NONE,  /* it executes, or has stopped */
-    TRANSITION_BLOCK, /* the SMMU aborts DMA */
-    TRANSITION_RESET, /* the PCI functions are reset */
-    TRANSITION_LOAD,  /* memory is zeroed, and images are copied */
-    TRANSITION_PERMIT /* the SMMU permits DMA */
+    TRANSITION_NONE,       /* it executes, or has stopped */
+    TRANSITION_BLOCK,      /* the SMMU aborts DMA */
+    TRANSITION_RESET,      /* the PCI functions are reset */
+    TRANSITION_INTERRUPTS, /* the SPIs are reset */
+    TRANSITION_CHANNELS,   /* the other ends of channels are told */
+    TRANSITION_EVENTS,     /* what the SMMU has refused so far is discarded */
+    TRANSITION_LOAD,       /* memory is zeroed, and images are copied */
+    TRANSITION_PERMIT      /* the SMMU permits DMA */
 };
 
 /* The progress of a start or a stop. Only the boot VCPU's monitor writes it. The manager's monitors
  * read `phase`, by atomic operations. */
 struct transition {
-    uint32_t phase;     /* enum transition_phase */
-    uint32_t isolation; /* enum step_outcome of TRANSITION_BLOCK and TRANSITION_RESET so far */
-    uint64_t due;       /* CNTPCT_EL0 from which on the next step may be taken */
-    uint64_t limit;     /* CNTPCT_EL0 at which the wait for the SMMU fails */
+    uint32_t phase;  /* enum transition_phase */
+    uint32_t index;  /* next part of TRANSITION_INTERRUPTS, _CHANNELS and _EVENTS */
+    int32_t failure; /* enum manager_result of the phases so far: what a stop has not achieved */
+    bool can_start;  /* all devices were reset, or the partition restarts without resets */
+    uint64_t due;    /* CNTPCT_EL0 from which on the next step may be taken */
+    uint64_t limit;  /* CNTPCT_EL0 at which the wait for the SMMU fails */
     struct smmu_change change;
     struct reset_progress reset;
     struct load_progress load;

@@ -7,12 +7,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from bulkhead.layouts.manager import RequestPage
 from bulkhead.managing.partitions import Answer, Command, Requests, State
 from bulkhead.running import machine_memory
 from bulkhead.running.guest import GuestProcess
 from bulkhead.running.qemu import UserNetwork
 from bulkhead.settings import Settings
 from bulkhead.system.assemble import assemble, read
+from bulkhead.system.description import PAGE_BYTES
 from bulkhead.system.layout import Layout
 from bulkhead.system.machine import machine
 from bulkhead.system.reports import VcpuReport
@@ -124,6 +126,12 @@ class ManagedRun:
 
     def _list(self) -> list[State]:
         return [State(each) for each in self.requests.list().states[: len(self.layout.places)]]
+
+    def forget_images(self) -> None:
+        """Let the manager's page name no image that replaced another."""
+        field = RequestPage.images
+        start = len(self.staging) - PAGE_BYTES + field.offset
+        self.staging[start : start + field.size] = bytes(field.size)
 
     def is_work_zeroed(self) -> bool:
         """Return True if all of the partition's memory is 0."""

@@ -105,12 +105,18 @@ def test_a_partition_lives_and_ends_beside_a_control_loop(
         (Command.DESTROY, WORK, State.ABSENT),
     )
     image = guest_image("beat").read_bytes()
+    slots = set()
     for command, target, state in steps:
         answer = run.order(command, target, image if command is Command.REPLACE else b"")
         assert (answer.result, answer.states[target]) == (0, state), command
         if command is Command.REPLACE:
             run.guest.wait_for_next_match(r"(?m)^work\| beat: begins", 60)
+            # The hypervisor knows the image, if the manager does not.
+            run.forget_images()
+            slots.add(run.requests.list().images[target])
     assert run.is_work_zeroed()
+    assert len(slots) == 2
+    assert 0 not in slots
     assert len(set(run.requests.list().images)) == 1  # the replaced image is forgotten
     for command, target, state in (
         (Command.CREATE, WORK, State.STOPPED),

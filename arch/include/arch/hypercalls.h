@@ -68,7 +68,8 @@ enum call_result {
  * system file. X0 is enum manager_result, unless stated otherwise. An order is given when the call
  * returns MANAGER_DONE; the partition carries it out later.
  */
-/* X0: enum partition_state, or MANAGER_INVALID. X1: the result of the last order. */
+/* X0: enum partition_state, or MANAGER_INVALID. X1: the result of the last order, or why the
+ * partition failed. */
 #define CALL_PARTITION_STATUS 0xc6000010u
 /* Orders: CALL_PARTITION_CREATE + enum order_command. */
 #define CALL_PARTITION_CREATE 0xc6000011u
@@ -79,6 +80,10 @@ enum call_result {
  * the order. */
 #define CALL_PARTITION_REPLACE 0xc6000014u
 #define CALL_PARTITION_DESTROY 0xc6000015u
+/* The staged image that the partition loads in place of its own. X0: a result; MANAGER_BUSY while
+ * the partition has not taken the last order. X1: as X2 of CALL_PARTITION_REPLACE; 0: it loads its
+ * own image. */
+#define CALL_PARTITION_IMAGE 0xc6000016u
 
 #define CALL_PARTITIONS_MAX 8u /* partitions of a system */
 
@@ -89,6 +94,9 @@ enum partition_state {
     PARTITION_STATE_STOPPED,
     PARTITION_STATE_RUNNING,
     PARTITION_STATE_BUSY, /* the partition starts or stops, or has not taken the last order */
+    /* The guest does not execute, but the last start, stop or destruction has not had its effect:
+     * devices may still act for the guest, or its memory is not zeroed. */
+    PARTITION_STATE_FAILED,
 };
 
 enum manager_result {
@@ -103,6 +111,9 @@ enum manager_result {
     MANAGER_TOO_LARGE = -7,      /* outside of staging, or larger than the partition's room */
     MANAGER_DAMAGED = -8,        /* its checksum is not the one in X3 */
     MANAGER_CHANGED = -9,        /* the image was changed in staging after its check */
+    /* Results of a start or a stop, with PARTITION_STATE_FAILED. */
+    MANAGER_NOT_ISOLATED = -10, /* DMA of the partition's devices may go on */
+    MANAGER_RESET_FAILED = -11, /* a device or the GIC was not reset; DMA is blocked */
 };
 
 #endif

@@ -4,10 +4,9 @@
 #define HYPERVISOR_STEP_H
 
 enum step_outcome {
-    STEP_PENDING,  /* the work needs another step */
-    STEP_DONE,     /* the work is done */
-    STEP_FAILED,   /* hardware does not answer: the work has ended without its effect */
-    STEP_CANCELLED /* a stop was requested: the partition is not to start */
+    STEP_PENDING, /* the work needs another step */
+    STEP_DONE,    /* the work is done */
+    STEP_FAILED   /* hardware does not answer: the work, or this step, has not had its effect */
 };
 
 #endif

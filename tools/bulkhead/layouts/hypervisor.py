@@ -423,6 +423,6 @@ class Partition(LittleEndianStructure):
 
     _pack_ = 1
     _fields_ = (
-        ("_0", c_uint8 * 3032),
+        ("_0", c_uint8 * 3048),
         ("distribution", Distribution),
     )

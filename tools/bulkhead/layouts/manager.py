@@ -25,6 +25,7 @@ class PartitionState(IntEnum):
     STOPPED = 1
     RUNNING = 2
     BUSY = 3
+    FAILED = 4
 
 
 class ManagerResult(IntEnum):
@@ -39,6 +40,8 @@ class ManagerResult(IntEnum):
     TOO_LARGE = -7
     DAMAGED = -8
     CHANGED = -9
+    NOT_ISOLATED = -10
+    RESET_FAILED = -11
 
 
 class Staged(LittleEndianStructure):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import mmap
 import time
 import zlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 
 from bulkhead.errors import UserError
@@ -63,6 +63,14 @@ _REFUSALS = {
     ),
     ManagerResult.DAMAGED: ("the image was damaged on its way", "ask again"),
     ManagerResult.CHANGED: ("the image was changed in the manager's memory", "replace it again"),
+    ManagerResult.NOT_ISOLATED: (
+        "it executes no more, but DMA of its devices may go on",
+        "stop or destroy it again; if that fails, reset the board",
+    ),
+    ManagerResult.RESET_FAILED: (
+        "it executes no more, but its devices are not reset",
+        "stop or destroy it again; if that fails, reset the board",
+    ),
     manager.RESULT_NOT_REACHED: ("it did not get into that state", "see the system's terminal"),
 }
 
@@ -89,13 +97,22 @@ class Requests:
         return self._make(Command.LIST, 0, b"", 0)
 
     def order(self, command: Command, partition: int, image: bytes = b"") -> Answer:
-        """Give an order. An image is put where the partition's present one is not."""
-        offset = self._slot(partition, len(image)) if command is Command.REPLACE else 0
+        """Give an order. An image is put where the partition's present one is not.
+
+        A partition that is busy may be about to load the image of an earlier order.
+        """
+        if command is not Command.REPLACE:
+            return self._make(command, partition, b"", 0)
+        answer = self.list()
+        if answer.states[partition] == State.BUSY:
+            return replace(answer, result=ManagerResult.BUSY)
+        offset = self._slot(partition, len(image), answer.images[partition])
         self._memory[offset : offset + len(image)] = image
         return self._make(command, partition, image, offset)
 
-    def _slot(self, partition: int, size: int) -> int:
-        """Return the offset of the partition's room for an image: it has two, used in turn."""
+    def _slot(self, partition: int, size: int, used: int) -> int:
+        """Return the offset of the partition's room for an image: it has two, used in turn. `used`:
+        of the present image, as in an answer."""
         room = self._page // (2 * self._partitions) // PAGE_BYTES * PAGE_BYTES
         if size > room:
             raise UserError(
@@ -104,7 +121,6 @@ class Requests:
                 f"give the manager {2 * self._partitions} times as much staging",
             )
         first = 2 * partition * room
-        used = self._read().images[partition]
         return first + room if used == first + 1 else first
 
     def _read(self) -> Answer:

@@ -8,6 +8,7 @@
 
 #include "gic/distributor.h"
 #include "gic/redistributor.h"
+#include "gic/setup.h"
 #include "gic/system_registers.h"
 #include "machine.h"
 #include "scheduler/scheduler.h"
@@ -233,6 +234,17 @@ enum access_result remote_access_vcpu(struct vcpu *vcpu, uint32_t number, struct
     (void)access;
     fail();
     return ACCESS_REFUSED;
+}
+
+void machine_reset_partition(void)
+{
+    enum step_outcome outcome;
+    uint32_t word = 0;
+
+    do {
+        outcome = gic_reset_partition(&machine_partition, &word);
+        assert_int_not_equal(outcome, STEP_FAILED);
+    } while (outcome != STEP_DONE);
 }
 
 uint64_t machine_distributor_access(struct access access, enum access_result result)

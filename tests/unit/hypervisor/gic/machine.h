@@ -43,6 +43,8 @@ extern struct vcpu machine_vcpu;           /* its VCPU 0 */
 
 /* As after power-on; the partition is made anew. */
 void machine_reset(struct machine *made);
+/* Takes all steps of gic_reset_partition(). */
+void machine_reset_partition(void);
 /* Where `core`'s Redistributor is. */
 uint64_t machine_redistributor(unsigned core);
 /* Affinity of the core as ICC_SGI1R_EL1 names it alone. */

@@ -142,7 +142,7 @@ static int setup(void **state)
         sources[i] = (struct source){.is_enabled = false};
     }
     nested_count = maintenance_count = 0;
-    gic_reset_partition(&machine_partition);
+    machine_reset_partition();
     assert_null(gic_start_core(&machine_vcpu));
     gic_reset_core(&machine_vcpu);
     gic_open_core(&machine_vcpu);
@@ -604,7 +604,7 @@ static void test_muted_at_reset(void **state)
         check();
         assert_false(is_enabled_in_gic(LEVEL));
         if ((round & 2) != 0) {
-            gic_reset_partition(&machine_partition);
+            machine_reset_partition();
             gic_reset_core(&machine_vcpu);
             assert_false(is_enabled_in_gic(LEVEL));
             assert_int_equal(guest_read(LEVEL, GIC_ISENABLER), 0);
@@ -857,7 +857,7 @@ static void test_reset_of_partition_drops_spis(void **state)
     raise(9);
     settle();
     made.guarded = false;
-    gic_reset_partition(&machine_partition);
+    machine_reset_partition();
     gic_reset_core(&machine_vcpu);
     assert_int_equal(made.gic.distributor.active[1], 0);
     assert_int_equal(made.gic.distributor.pending[1], 0);

@@ -180,7 +180,7 @@ static void test_reset(void **state)
     made.guarded = true;
     machine_partition.atomic.distributor_control = GICD_CTLR_GROUP1;
     made.gic.routes[34] = 2;
-    gic_reset_partition(&machine_partition);
+    machine_reset_partition();
     assert_int_equal(machine_partition.atomic.distributor_control, 0);
     assert_int_equal(bank->enabled[1], ~OWN_SPI_1);
     assert_int_equal(bank->pending[1], ~OWN_SPI_1);

@@ -142,7 +142,7 @@ static void test_each_call_goes_to_its_owner(void **state)
         {CALL_CHANNEL_SET_STATE, CONNECTED}, {CALL_PARTITION_STATUS, MANAGED},
         {CALL_PARTITION_CREATE, MANAGED},    {CALL_PARTITION_START, MANAGED},
         {CALL_PARTITION_STOP, MANAGED},      {CALL_PARTITION_REPLACE, MANAGED},
-        {CALL_PARTITION_DESTROY, MANAGED},
+        {CALL_PARTITION_DESTROY, MANAGED},   {CALL_PARTITION_IMAGE, MANAGED},
     };
 
     (void)state;
@@ -160,7 +160,7 @@ static void test_unknown_calls(void **state)
     static const uint32_t unknown[] = {
         0,          0x05000020, 0x45000020, 0x80000002, 0x82000000, 0x83fffff3, 0x85000000,
         0x85000020, 0xc5000022, 0xc500ffff, 0x86000000, 0x8600001f, 0x86000022, 0x86000010,
-        0xc6000001, 0xc600000f, 0xc6000016, 0xc6000020, 0x8600ff00, 0x8600ff02, 0x8600ff04,
+        0xc6000001, 0xc600000f, 0xc6000017, 0xc6000020, 0x8600ff00, 0x8600ff02, 0x8600ff04,
         0xc600ff01, 0x87000000, 0xb0000000, 0xffffffff,
     };
 

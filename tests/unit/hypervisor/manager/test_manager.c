@@ -114,13 +114,12 @@ static void only_the_boot_vcpu_of_the_manager_may_call(void **state)
     assert_int_equal(call(CALL_PARTITION_STOP, 0, 0, 0), MANAGER_NOT_SUPPORTED);
     manager.number = 0;
     manager.partition = &partitions[0];
-    for (uint32_t function = CALL_PARTITION_STATUS; function <= CALL_PARTITION_DESTROY;
-         function++) {
+    for (uint32_t function = CALL_PARTITION_STATUS; function <= CALL_PARTITION_IMAGE; function++) {
         assert_int_equal(call(function, 2, 0, 0), MANAGER_NOT_SUPPORTED);
     }
     manager.partition = &partitions[MANAGER];
     assert_int_equal(call(CALL_PARTITION_STATUS - 1, 0, 0, 0), MANAGER_NOT_SUPPORTED);
-    assert_int_equal(call(CALL_PARTITION_DESTROY + 1, 0, 0, 0), MANAGER_NOT_SUPPORTED);
+    assert_int_equal(call(CALL_PARTITION_IMAGE + 1, 0, 0, 0), MANAGER_NOT_SUPPORTED);
     memset(&description.manager, 0, sizeof(description.manager));
     description.manager.partition = MANAGER;
     assert_int_equal(call(CALL_PARTITION_STOP, 0, 0, 0), MANAGER_NOT_SUPPORTED);
@@ -174,6 +173,40 @@ static void status_has_the_last_result(void **state)
     partitions[0].boot_vcpu.management.result = MANAGER_CHANGED;
     assert_int_equal(manager_call(&manager, registers), PARTITION_STATE_RUNNING);
     assert_int_equal((int64_t)registers[1], MANAGER_CHANGED);
+}
+
+/* The manager reads a failure with the state, and repeats the order. */
+static void status_tells_a_failed_stop(void **state)
+{
+    uint64_t registers[4] = {CALL_PARTITION_STATUS, 2, 0, 0};
+
+    (void)state;
+    partitions[2].boot_vcpu.management.result = MANAGER_NOT_ISOLATED;
+    partitions[2].atomic.request = REQUEST_FAILED;
+    assert_int_equal(manager_call(&manager, registers), PARTITION_STATE_FAILED);
+    assert_int_equal((int64_t)registers[1], MANAGER_NOT_ISOLATED);
+    assert_int_equal(call(CALL_PARTITION_START, 2, 0, 0), MANAGER_WRONG_STATE);
+    assert_int_equal(call(CALL_PARTITION_STOP, 2, 0, 0), MANAGER_DONE);
+}
+
+/* The hypervisor knows the image of each partition, whatever the manager remembers. */
+static void image_is_told(void **state)
+{
+    uint64_t registers[4] = {CALL_PARTITION_IMAGE, 2, 7, 7};
+
+    (void)state;
+    assert_int_equal(manager_call(&manager, registers), MANAGER_DONE);
+    assert_int_equal(registers[1], 0);
+    partitions[2].boot_vcpu.management.image =
+        (struct staged_image){(uintptr_t)staging + 0x3000, IMAGE_BYTES, 0};
+    registers[0] = CALL_PARTITION_IMAGE;
+    registers[1] = 2;
+    assert_int_equal(manager_call(&manager, registers), MANAGER_DONE);
+    assert_int_equal(registers[1], UINT64_C(0x3000) << 32 | IMAGE_BYTES);
+    assert_int_equal(call(CALL_PARTITION_STOP, 2, 0, 0), MANAGER_DONE);
+    assert_int_equal(call(CALL_PARTITION_IMAGE, 2, 0, 0), MANAGER_BUSY);
+    assert_int_equal(call(CALL_PARTITION_IMAGE, PARTITIONS, 0, 0), MANAGER_INVALID);
+    assert_int_equal(call(CALL_PARTITION_IMAGE, MANAGER, 0, 0), MANAGER_DONE);
 }
 
 static void an_image_is_checked_before_the_order(void **state)
@@ -249,7 +282,11 @@ static void orders_are_refused_by_state(void **state)
         {{PARTITION_PRESENT, REQUEST_STOPPED, false, true}, PARTITION_STATE_STOPPED, "w.w.."},
         {{PARTITION_PRESENT, REQUEST_STOPPED, false, false}, PARTITION_STATE_STOPPED, "wnwn."},
         {{PARTITION_ENDING, REQUEST_RESET, true, true}, PARTITION_STATE_BUSY, "bbbbb"},
-        {{PARTITION_ENDING, REQUEST_STOPPED, false, true}, PARTITION_STATE_STOPPED, "w.w.."},
+        {{PARTITION_PRESENT, REQUEST_FAILED, false, true}, PARTITION_STATE_FAILED, "ww.w."},
+        {{PARTITION_ENDING, REQUEST_FAILED, false, true}, PARTITION_STATE_FAILED, "wwww."},
+        {{PARTITION_ENDING, REQUEST_RESET, false, true}, PARTITION_STATE_BUSY, "bbbbb"},
+        {{PARTITION_ENDING, REQUEST_STOP, true, true}, PARTITION_STATE_BUSY, "bbbbb"},
+        {{PARTITION_ABSENT, REQUEST_FAILED, false, true}, PARTITION_STATE_FAILED, "wwww."},
         {{PARTITION_ABSENT, REQUEST_STOPPED, false, true}, PARTITION_STATE_ABSENT, ".wwww"},
         {{PARTITION_ABSENT, REQUEST_NONE, false, true}, PARTITION_STATE_BUSY, "bbwbb"},
         {{PARTITION_ABSENT, REQUEST_STOP, true, true}, PARTITION_STATE_BUSY, "bbwbb"},
@@ -336,7 +373,7 @@ static void random_calls_reach_nothing_else(void **state)
     for (uint32_t i = 0; i < RANDOM_CALLS; i++) {
         uint32_t partition = (uint32_t)(random_number() % PARTITIONS);
 
-        (void)call(CALL_PARTITION_STATUS + (uint32_t)(random_number() % 7), random_argument(),
+        (void)call(CALL_PARTITION_STATUS + (uint32_t)(random_number() % 8), random_argument(),
                    random_argument(), random_argument());
         partitions[partition].boot_vcpu.management.answered = orders.orders[partition].number;
         staging[random_number() % 64] ^= (uint8_t)(random_number() % 8 == 0);
@@ -359,6 +396,8 @@ int main(void)
         cmocka_unit_test_setup(an_order_goes_to_another_partition, setup),
         cmocka_unit_test_setup(a_refused_order_is_not_sent, setup),
         cmocka_unit_test_setup(status_has_the_last_result, setup),
+        cmocka_unit_test_setup(status_tells_a_failed_stop, setup),
+        cmocka_unit_test_setup(image_is_told, setup),
         cmocka_unit_test_setup(an_image_is_checked_before_the_order, setup),
         cmocka_unit_test_setup(a_call_for_another_image_begins_a_new_check, setup),
         cmocka_unit_test_setup(a_partition_without_an_image_at_its_entry_gets_none, setup),

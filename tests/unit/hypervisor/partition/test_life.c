@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Tests hypervisor/partition/life.c: what a partition's start or stop does, in which order, and
+ * what it tells, if the SMMU, a PCI function or the interrupt controller fails.
+ *
+ * Each step that life.c calls appends a letter to a record: B blocks DMA, R resets functions, I
+ * resets SPIs, C ends a channel, E discards an event, L loads, P permits DMA. Steps that are not
+ * the last are in lower case.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "channel/channel.h"
+#include "console/terminal.h"
+#include "console/uart.h"
+#include "gic/setup.h"
+#include "gic/sgi.h"
+#include "hypervisor/processor.h"
+#include "partition/fault.h"
+#include "partition/life.h"
+#include "partition/load.h"
+#include "partition/recall.h"
+#include "pci/config_space.h"
+#include "smmu/smmu.h"
+#include <arch/hypercalls.h>
+#include <string.h>
+
+#define HZ        1000000u /* a tick is a microsecond */
+#define STEPS_MAX 100000u
+
+static struct description description;
+static struct partition partition;
+static struct vcpu vcpus[2];
+static struct processor processor;
+static uint64_t now;
+static char record[64];
+static const char *event; /* the last one on the terminal */
+/* What fails, and what the steps change. */
+static enum step_outcome smmu_block, smmu_permit, reset, interrupts;
+static bool has_failed; /* a function did not answer; otherwise it has no reset */
+static bool is_absent_after_load;
+static enum partition_request request_during_load;
+static unsigned woken; /* SGIs to VCPU 0 */
+
+static void note(char step)
+{
+    size_t length = strlen(record);
+
+    assert_true(length + 1 < sizeof(record));
+    record[length] = step;
+}
+
+uint64_t fake_register(const char *name)
+{
+    return strcmp(name, "cntpct_el0") == 0   ? now++
+           : strcmp(name, "cntfrq_el0") == 0 ? HZ
+                                             : (uint64_t)(uintptr_t)&processor;
+}
+
+void uart_reset(struct partition *own)
+{
+    (void)own;
+}
+
+void uart_flush(struct partition *own, bool end)
+{
+    (void)own;
+    (void)end;
+}
+
+void uart_hold_input(struct partition *own)
+{
+    (void)own;
+}
+
+void uart_release_input(struct partition *own)
+{
+    (void)own;
+}
+
+void terminal_print(const char *format, ...)
+{
+    (void)format;
+}
+
+void terminal_print_event(const struct partition *own, const char *text)
+{
+    (void)own;
+    event = text;
+}
+
+void gic_send(struct partition *own, uint32_t vcpu)
+{
+    (void)own;
+    woken += vcpu == 0;
+}
+
+void recall_own(const struct vcpu *vcpu)
+{
+    (void)vcpu;
+}
+
+void recall_end(const struct vcpu *vcpu)
+{
+    (void)vcpu;
+}
+
+bool fault_of_device(uint64_t pc)
+{
+    (void)pc;
+    return false;
+}
+
+void smmu_end_change(const struct partition *own, struct smmu_change *change)
+{
+    (void)own;
+    change->has_begun = false;
+}
+
+enum step_outcome smmu_block_dma(const struct partition *own, struct smmu_change *change)
+{
+    (void)own;
+    (void)change;
+    if (smmu_block != STEP_PENDING) {
+        note('B');
+    }
+    return smmu_block;
+}
+
+enum step_outcome smmu_permit_dma(const struct partition *own, struct smmu_change *change)
+{
+    (void)own;
+    (void)change;
+    note('P');
+    return smmu_permit;
+}
+
+enum step_outcome pci_reset_continue(struct partition *own, struct reset_progress *progress,
+                                     uint32_t *microseconds)
+{
+    *microseconds = 5;
+    note(progress->polls == 0 ? 'r' : 'R');
+    if (progress->polls++ == 0) {
+        return STEP_PENDING;
+    }
+    progress->has_failed = reset == STEP_FAILED && has_failed;
+    return own->constant.described->restart == DESCRIPTION_RESTART_WITHOUT_RESET ? STEP_DONE
+                                                                                 : reset;
+}
+
+enum step_outcome gic_reset_partition(struct partition *own, uint32_t *word)
+{
+    (void)own;
+    note(*word < 2 ? 'i' : 'I');
+    return (*word)++ == 2 ? STEP_DONE : *word == 1 ? interrupts : STEP_PENDING;
+}
+
+enum step_outcome channel_end(const struct partition *own, uint32_t *index)
+{
+    (void)own;
+    note(*index < 2 ? 'c' : 'C');
+    return (*index)++ == 2 ? STEP_DONE : STEP_PENDING;
+}
+
+enum step_outcome fault_discard_dma(const struct vcpu *vcpu, uint32_t *number)
+{
+    (void)vcpu;
+    note(*number < 1 ? 'e' : 'E');
+    return (*number)++ == 1 ? STEP_DONE : STEP_PENDING;
+}
+
+enum step_outcome load_continue(struct partition *own, struct load_progress *progress)
+{
+    note(progress->done == 0 ? 'l' : 'L');
+    if (progress->done++ == 0) {
+        return STEP_PENDING;
+    }
+    /* The partition has no memory with content: as manager/manager.c ends a start. */
+    if (is_absent_after_load) {
+        own->atomic.request = REQUEST_STOP;
+        own->boot_vcpu.management.presence = PARTITION_ABSENT;
+        return STEP_PENDING;
+    }
+    if (request_during_load != REQUEST_NONE) {
+        own->atomic.request = request_during_load;
+        request_during_load = REQUEST_NONE;
+        return STEP_PENDING;
+    }
+    return STEP_DONE;
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    memset(&description, 0, sizeof(description));
+    memset(&partition, 0, sizeof(partition));
+    memset(vcpus, 0, sizeof(vcpus));
+    now = 0;
+    description.board.smmu = 0x9050000;
+    description.partitions[0].vcpu_count = 1;
+    description.partitions[0].function_count = 1;
+    description.partitions[0].dma = DESCRIPTION_DMA_SMMU;
+    partition.constant.system = &description;
+    partition.constant.described = &description.partitions[0];
+    for (uint32_t i = 0; i < 2; i++) {
+        vcpus[i].partition = &partition;
+        vcpus[i].number = i;
+    }
+    processor = (struct processor){.vcpu = &vcpus[0]};
+    smmu_block = smmu_permit = reset = STEP_DONE;
+    interrupts = STEP_PENDING;
+    has_failed = true;
+    is_absent_after_load = false;
+    request_during_load = REQUEST_NONE;
+    return 0;
+}
+
+/* Takes steps until the boot VCPU sleeps or executes. Returns true if it executes. */
+static bool run(enum life_step next)
+{
+    memset(record, 0, sizeof(record));
+    event = NULL;
+    for (unsigned step = 0; next == LIFE_POLL; step++) {
+        assert_true(step < STEPS_MAX);
+        now += HZ / 1000;
+        next = life_continue(&vcpus[0]);
+    }
+    return next == LIFE_EXECUTE;
+}
+
+static bool is_started(void)
+{
+    partition.atomic.request = REQUEST_RESET;
+    return run(life_continue(&vcpus[0]));
+}
+
+static void stop(void)
+{
+    partition.atomic.request = REQUEST_STOP;
+    assert_false(run(life_continue(&vcpus[0])));
+}
+
+static void expect_stopped(enum partition_request request, int32_t result, const char *steps)
+{
+    assert_int_equal(partition.atomic.request, request);
+    assert_int_equal(partition.boot_vcpu.management.result, result);
+    assert_int_equal(partition.boot_vcpu.transition.phase, TRANSITION_NONE);
+    assert_string_equal(record, steps);
+    assert_int_equal(event != NULL, request == REQUEST_FAILED);
+}
+
+static void start_and_stop(void **state)
+{
+    (void)state;
+    assert_true(run(life_begin(&vcpus[0])));
+    assert_string_equal(record, "BrRiiIccCeElLP");
+    assert_int_equal(partition.boot_vcpu.starts, 1);
+    stop();
+    expect_stopped(REQUEST_STOPPED, 0, "BrRiiIccC");
+    assert_true(is_started());
+    assert_int_equal(partition.atomic.request, REQUEST_NONE);
+}
+
+/* The other ends of channels are told only once DMA is blocked. The stop may be repeated. */
+static void dma_is_not_blocked(void **state)
+{
+    (void)state;
+    smmu_block = STEP_FAILED;
+    stop();
+    expect_stopped(REQUEST_FAILED, MANAGER_NOT_ISOLATED, "BrRiiI");
+    assert_false(is_started());
+    expect_stopped(REQUEST_FAILED, MANAGER_NOT_ISOLATED, "BrRiiI");
+    smmu_block = STEP_PENDING; /* for ever */
+    stop();
+    expect_stopped(REQUEST_FAILED, MANAGER_NOT_ISOLATED, "rRiiI");
+    smmu_block = STEP_DONE;
+    partition.boot_vcpu.management.result = 0;
+    stop();
+    expect_stopped(REQUEST_STOPPED, 0, "BrRiiIccC");
+}
+
+static void function_is_not_reset(void **state)
+{
+    (void)state;
+    reset = STEP_FAILED;
+    stop();
+    expect_stopped(REQUEST_FAILED, MANAGER_RESET_FAILED, "BrRiiIccC");
+    assert_false(is_started());
+    expect_stopped(REQUEST_FAILED, MANAGER_RESET_FAILED, "BrRiiIccC");
+    smmu_block = STEP_FAILED;
+    stop();
+    expect_stopped(REQUEST_FAILED, MANAGER_NOT_ISOLATED, "BrRiiI");
+    smmu_block = STEP_DONE;
+    description.partitions[0].restart = DESCRIPTION_RESTART_WITHOUT_RESET;
+    assert_true(is_started());
+}
+
+/* Without an SMMU a function that is not reset may go on with its DMA, unless it has none. */
+static void function_is_not_reset_without_an_smmu(void **state)
+{
+    (void)state;
+    description.board.smmu = 0;
+    description.partitions[0].dma = DESCRIPTION_DMA_TRUSTED;
+    reset = STEP_FAILED;
+    stop();
+    expect_stopped(REQUEST_FAILED, MANAGER_NOT_ISOLATED, "BrRiiI");
+    description.partitions[0].dma = DESCRIPTION_DMA_NONE;
+    stop();
+    expect_stopped(REQUEST_FAILED, MANAGER_RESET_FAILED, "BrRiiIccC");
+}
+
+/* A function without a reset is no obstacle to a stop: it has no bus mastering any more. */
+static void function_has_no_reset(void **state)
+{
+    (void)state;
+    reset = STEP_FAILED;
+    has_failed = false;
+    stop();
+    expect_stopped(REQUEST_STOPPED, 0, "BrRiiIccC");
+    assert_false(is_started());
+    expect_stopped(REQUEST_FAILED, MANAGER_RESET_FAILED, "BrRiiIccC");
+}
+
+static void interrupt_controller_does_not_settle(void **state)
+{
+    (void)state;
+    interrupts = STEP_FAILED;
+    stop();
+    expect_stopped(REQUEST_FAILED, MANAGER_RESET_FAILED, "BrRiiIccC");
+}
+
+static void dma_is_not_permitted(void **state)
+{
+    (void)state;
+    smmu_permit = STEP_FAILED;
+    assert_false(is_started());
+    expect_stopped(REQUEST_FAILED, MANAGER_NOT_ISOLATED, "BrRiiIccCeElLP");
+}
+
+/* A partition that is to be destroyed is not stopped before its memory is zeroed: neither by a
+ * failure nor by a stop that is typed meanwhile. */
+static void destroyed_partition_is_zeroed(void **state)
+{
+    (void)state;
+    is_absent_after_load = true;
+    partition.boot_vcpu.management.presence = PARTITION_ENDING;
+    reset = STEP_FAILED;
+    assert_false(is_started());
+    expect_stopped(REQUEST_FAILED, MANAGER_RESET_FAILED, "BrRiiIccC");
+    assert_int_equal(partition.boot_vcpu.management.presence, PARTITION_ENDING);
+    reset = STEP_DONE;
+    partition.boot_vcpu.management.result = 0;
+    stop();
+    expect_stopped(REQUEST_STOPPED, 0, "BrRiiIccCeElL");
+    assert_int_equal(partition.boot_vcpu.management.presence, PARTITION_ABSENT);
+}
+
+static void stop_ends_a_start(void **state)
+{
+    (void)state;
+    request_during_load = REQUEST_STOP;
+    assert_false(is_started());
+    expect_stopped(REQUEST_STOPPED, 0, "BrRiiIccCeElL");
+    request_during_load = REQUEST_STOP;
+    smmu_permit = STEP_DONE;
+    assert_false(run(life_begin(&vcpus[0])));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(start_and_stop, setup),
+        cmocka_unit_test_setup(dma_is_not_blocked, setup),
+        cmocka_unit_test_setup(function_is_not_reset, setup),
+        cmocka_unit_test_setup(function_is_not_reset_without_an_smmu, setup),
+        cmocka_unit_test_setup(function_has_no_reset, setup),
+        cmocka_unit_test_setup(interrupt_controller_does_not_settle, setup),
+        cmocka_unit_test_setup(dma_is_not_permitted, setup),
+        cmocka_unit_test_setup(destroyed_partition_is_zeroed, setup),
+        cmocka_unit_test_setup(stop_ends_a_start, setup),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
