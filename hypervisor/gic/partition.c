@@ -63,28 +63,37 @@ static void route_to_boot_vcpu(struct partition *partition, uintptr_t registers,
     distributor_end_route(partition);
 }
 
-enum step_outcome gic_reset_partition(struct partition *partition, uint32_t *word)
+#define GROUP_SPIS 8u /* SPIs that a step resets at most */
+#define GROUPS     (DESCRIPTION_SPI_WORDS * 32 / GROUP_SPIS)
+
+/* Returns the bits of a word of SPIs that are the partition's, and in the group. */
+static uint32_t owned_in_group(const struct partition *partition, uint32_t group)
+{
+    uint32_t first = group * GROUP_SPIS;
+
+    return partition->constant.described->interrupts[first / 32] & ((UINT32_C(1) << GROUP_SPIS) - 1)
+                                                                       << first % 32;
+}
+
+enum step_outcome gic_reset_partition(struct partition *partition, uint32_t *group)
 {
     const struct gic_frame frame = gic_distributor(partition->constant.system);
-    const uint32_t *interrupts = partition->constant.described->interrupts;
-    uint32_t owned;
+    uint32_t owned = 0, word = 0;
     bool settled;
 
-    while (*word < DESCRIPTION_SPI_WORDS && interrupts[*word] == 0) {
-        (*word)++;
+    for (; *group < GROUPS && owned == 0; (*group)++) {
+        owned = owned_in_group(partition, *group);
+        word = *group * GROUP_SPIS / 32;
     }
-    if (*word == DESCRIPTION_SPI_WORDS) {
+    if (owned == 0) {
         partition->atomic.distributor_control = 0;
         listed_reset_partition(partition);
         return STEP_DONE;
     }
-    owned = interrupts[*word];
-    settled = gic_silence_interrupts(&frame, *word, owned, PRIORITY_USUAL);
+    settled = gic_silence_interrupts(&frame, word, owned, PRIORITY_USUAL);
     for (; owned != 0; owned &= owned - 1) {
-        route_to_boot_vcpu(partition, frame.interrupts,
-                           32 * *word + (uint32_t)__builtin_ctz(owned));
+        route_to_boot_vcpu(partition, frame.interrupts, 32 * word + (uint32_t)__builtin_ctz(owned));
     }
-    (*word)++;
     return settled ? STEP_PENDING : STEP_FAILED;
 }
 

@@ -203,6 +203,48 @@ def test_timers_that_expire_at_once_keep_the_bound(
     assert 0 < longest["wait"] <= _SHARED_STEP_MAX
 
 
+# A partition with all channels that a system can have, as PCI functions, with as many devices as a
+# partition can have, and with two PCI functions, shares its core with the other end of the channels.
+_CONNECTED = """board = "qemu-virt"
+[[partition]]
+name = "guest"
+cores = [0]
+memory = "16 MiB"
+image = "beat"
+console = "interactive"
+devices = [{devices}]
+pci = ["00:02.0", "00:03.0"]
+dma = "trusted"
+restart = "without-reset"
+"""
+_CHANNEL = """[[channel]]
+name = "channel{0}"
+from = "guest"
+to = "neighbour"
+size = "4 KiB"
+pci = ["guest"]
+"""
+_CHANNELS, _DEVICES_MAX = 16, 16
+
+
+def test_restart_of_the_largest_partition_keeps_the_bound(
+    start_guest: StartGuest, tmp_path: Path
+) -> None:
+    """Its SPIs, its channels and its functions are reset in steps."""
+    log = tmp_path / "stretches.log"
+    devices = ", ".join(f'"virtio_mmio{each}"' for each in range(_DEVICES_MAX))
+    text = _CONNECTED.format(devices=devices) + _BUDGET + _NEIGHBOUR + _BUDGET
+    text += "".join(_CHANNEL.format(each) for each in range(_CHANNELS))
+    plugin = ("-plugin", _plugin_option(log, "hypervisor-shared-connected"))
+    guest, _ = boot(start_guest, tmp_path, text, extra=plugin)
+    guest.wait_for_match(_BEGINNING, 60)
+    guest.type_text("\x1er")
+    guest.wait_for_next_match(_BEGINNING, 60)
+    longest = _longest(log)
+    assert 0 < longest["return"] <= _EXIT_MAX
+    assert 0 < longest["wait"] <= _SHARED_STEP_MAX
+
+
 # As many partitions as a system can have share two cores, with one VCPU or four on each: then as
 # many VCPUs as a core can have. Four of them have eight devices each.
 _WINDOWS_S = 1.5

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A device that does not answer a partition's monitor: what the monitor has mapped for it is moved to
-an address at which the board has nothing, so that accesses raise external aborts."""
+"""A device that does not answer a partition's monitor: what the monitor has mapped for it is moved
+to an address at which the board has nothing, so that accesses raise external aborts."""
 
 from __future__ import annotations
 
