@@ -9,12 +9,18 @@
 #include "hypervisor/firmware.h"
 #include "hypervisor/registers.h"
 #include "memory/tables.h"
+#include "partition/life.h"
 #include "scheduler/scheduler.h"
 #include "vcpu/guest_state.h"
 #include "vcpu/same_core.h"
 
 void monitor_halt(void)
 {
+    struct processor *processor = processor_this();
+
+    if (processor != NULL) {
+        life_halt(processor->vcpus);
+    }
     for (;;) {
         __asm__ volatile("wfi");
     }
@@ -83,8 +89,8 @@ static uint64_t translate(uint64_t address)
  * accesses belong to no partition, and its driver stops waiting when the PL011 reads as ones.
  *
  * Any other exception is an error of the hypervisor, or memory that is absent. This core halts,
- * because nothing of it can be relied on; other partitions run on. During boot every exception ends
- * the start.
+ * because nothing of it can be relied on, and the partitions with a VCPU on it are stopped; all
+ * others run on. During boot every exception ends the start.
  */
 void monitor_recover(struct registers *registers, unsigned kind)
 {

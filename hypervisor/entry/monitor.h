@@ -25,7 +25,7 @@ extern const char monitor_processor_entry[];
 /* monitor.c: starts the partition if the VCPU is its boot VCPU, otherwise waits until the partition
  * starts the VCPU. Called on the monitor's own stack. */
 _Noreturn void monitor_main(struct processor *processor);
-/* monitor.c: halts this processor for ever. */
+/* monitor.c: halts this processor for ever. Its VCPUs never execute again (life_halt()). */
 _Noreturn void monitor_halt(void);
 /* resident.c: handles an exception of the guest, on the resident tables. `kind`: enum vector.
  * Returns false, and changes nothing, if monitor_trap() has to handle it. */

@@ -33,6 +33,8 @@ static struct situation situation_of(const struct partition *partition)
         .request = __atomic_load_n(&partition->atomic.request, __ATOMIC_ACQUIRE),
         .is_in_transition = __atomic_load_n(&partition->boot_vcpu.transition.phase,
                                             __ATOMIC_ACQUIRE) != TRANSITION_NONE,
+        .is_halted =
+            __atomic_load_n(&partition->atomic.power[0].state, __ATOMIC_ACQUIRE) == VCPU_HALTED,
         .may_start = partition->constant.described->restart != DESCRIPTION_RESTART_NEVER ||
                      __atomic_load_n(&partition->boot_vcpu.starts, __ATOMIC_RELAXED) == 0,
     };
@@ -43,11 +45,11 @@ static int64_t partition_status(const struct manager_orders *orders, uint32_t in
 {
     const struct partition *partition = orders->partitions[index];
     bool taken = is_order_taken(orders, index);
-    struct situation situation = situation_of(partition);
+    const struct situation situation = situation_of(partition);
 
     *result = (uint64_t)(int64_t)__atomic_load_n(&partition->boot_vcpu.management.result,
                                                  __ATOMIC_ACQUIRE);
-    return taken ? order_state(&situation) : PARTITION_STATE_BUSY;
+    return taken || situation.is_halted ? order_state(&situation) : PARTITION_STATE_BUSY;
 }
 
 /* Returns the place in staging of the image that the partition loads in place of its own. While it
@@ -80,7 +82,7 @@ static enum manager_result post_order(const struct vcpu *vcpu, uint32_t index, u
     enum manager_result result;
     struct order *order = &own->constant.orders->orders[index];
 
-    if (!is_order_taken(own->constant.orders, index)) {
+    if (!is_order_taken(own->constant.orders, index) && !situation.is_halted) {
         return MANAGER_BUSY;
     }
     result = order_judge(command, &situation);

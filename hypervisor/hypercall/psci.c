@@ -33,6 +33,7 @@ enum psci_result {
     INVALID_PARAMETERS = -2,
     ALREADY_ON = -4,
     ON_PENDING = -5,
+    INTERNAL_FAILURE = -6,
     INVALID_ADDRESS = -9,
 };
 
@@ -85,7 +86,7 @@ static int core_on(struct partition *partition, const uint64_t *arguments, uint3
     }
     if (!__atomic_compare_exchange_n(&power->state, &found, VCPU_STARTING, false, __ATOMIC_ACQUIRE,
                                      __ATOMIC_RELAXED)) {
-        return found == VCPU_ON ? ALREADY_ON : ON_PENDING;
+        return found == VCPU_ON ? ALREADY_ON : found == VCPU_HALTED ? INTERNAL_FAILURE : ON_PENDING;
     }
     power->entry = arguments[1];
     power->context = arguments[2];
@@ -107,6 +108,7 @@ static int affinity_info(const struct partition *partition, const uint64_t *argu
     case VCPU_ON:
         return 0;
     case VCPU_OFF:
+    case VCPU_HALTED:
         return 1;
     default:
         return 2;

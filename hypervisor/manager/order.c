@@ -3,6 +3,9 @@
 
 enum partition_state order_state(const struct situation *situation)
 {
+    if (situation->is_halted) {
+        return PARTITION_STATE_FAILED;
+    }
     if (situation->is_in_transition) {
         return PARTITION_STATE_BUSY;
     }
@@ -39,6 +42,9 @@ enum manager_result order_judge(uint32_t command, const struct situation *situat
 {
     enum partition_state state = order_state(situation);
 
+    if (situation->is_halted) {
+        return MANAGER_NOT_ISOLATED;
+    }
     if (command == ORDER_STOP) {
         return check_stop(situation, state);
     }

@@ -12,6 +12,7 @@ struct situation {
     uint32_t presence;     /* enum partition_presence */
     uint32_t request;      /* enum partition_request */
     bool is_in_transition; /* the partition starts or stops */
+    bool is_halted;        /* the core of its boot VCPU has halted: it carries out no order */
     bool may_start;        /* the system file permits another start */
 };
 

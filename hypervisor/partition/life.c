@@ -48,14 +48,21 @@ static struct vcpu_power *power_of(const struct vcpu *vcpu)
     return &vcpu->partition->atomic.power[vcpu->number];
 }
 
-/* Returns the first VCPU of the partition that has not stopped, or vcpu_count if all have. The
- * loads are sequentially consistent, so that of two VCPUs that stop at once one sees the other. */
+/* Returns true if the VCPU does not execute. The load is sequentially consistent, so that of two
+ * VCPUs that stop at once one sees the other. */
+static bool has_stopped(const struct partition *partition, uint32_t vcpu)
+{
+    uint32_t state = __atomic_load_n(&partition->atomic.power[vcpu].state, __ATOMIC_SEQ_CST);
+
+    return state == VCPU_OFF || state == VCPU_HALTED;
+}
+
+/* Returns the first VCPU of the partition that has not stopped, or vcpu_count if all have. */
 static uint32_t first_running(const struct partition *partition)
 {
     uint32_t vcpu = 0;
 
-    while (vcpu < partition->constant.described->vcpu_count &&
-           __atomic_load_n(&partition->atomic.power[vcpu].state, __ATOMIC_SEQ_CST) == VCPU_OFF) {
+    while (vcpu < partition->constant.described->vcpu_count && has_stopped(partition, vcpu)) {
         vcpu++;
     }
     return vcpu;
@@ -81,6 +88,22 @@ void life_request(struct vcpu *vcpu, enum partition_request request)
             partition_shares_cores(partition)) {
             gic_send(partition, i);
         }
+    }
+}
+
+void life_halt(struct vcpu *vcpus)
+{
+    uint32_t before = VCPU_HALTED;
+
+    /* All are marked first: a request may cause another exception, which comes here again. */
+    for (struct vcpu *vcpu = vcpus; vcpu != NULL; vcpu = vcpu->next) {
+        if (is_boot_vcpu(vcpu)) {
+            vcpu->partition->boot_vcpu.management.result = MANAGER_NOT_ISOLATED;
+        }
+        before = __atomic_exchange_n(&power_of(vcpu)->state, VCPU_HALTED, __ATOMIC_SEQ_CST);
+    }
+    for (struct vcpu *vcpu = vcpus; vcpu != NULL && before != VCPU_HALTED; vcpu = vcpu->next) {
+        life_request(vcpu, REQUEST_STOP);
     }
 }
 

@@ -24,6 +24,12 @@ void life_request_by_terminal(struct vcpu *vcpu, enum partition_request request)
  * VCPU. On its processor. */
 void life_replace_request(struct vcpu *vcpu, enum partition_request request, const char *event);
 
+/* Marks the VCPUs of a processor that halts for ever, and requests stops of their partitions. A
+ * partition whose boot VCPU has halted has failed, because only that VCPU's monitor can complete a
+ * stop; any other one is stopped, and may restart without the VCPU. `vcpus`: a list by `next`. On
+ * the processor, which may have an error: a second call has no effect. */
+void life_halt(struct vcpu *vcpus);
+
 /* The next step of a VCPU that does not execute. */
 enum life_step {
     LIFE_EXECUTE, /* start the guest: struct vcpu_power has its entry and context */

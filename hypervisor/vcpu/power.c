@@ -32,10 +32,12 @@ static void suspend(struct vcpu *vcpu)
 void power_change(struct vcpu *vcpu, enum psci_action action, uint32_t target)
 {
     struct partition *partition = vcpu->partition;
+    uint32_t before = VCPU_STARTING;
 
     switch (action) {
     case ACTION_CORE_START:
-        __atomic_store_n(&partition->atomic.power[target].state, VCPU_READY, __ATOMIC_RELEASE);
+        (void)__atomic_compare_exchange_n(&partition->atomic.power[target].state, &before,
+                                          VCPU_READY, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
         gic_send(partition, target);
         break;
     case ACTION_SUSPEND:

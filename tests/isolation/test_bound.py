@@ -204,7 +204,7 @@ def test_timers_that_expire_at_once_keep_the_bound(
 
 
 # A partition with all channels that a system can have, as PCI functions, with as many devices as a
-# partition can have, and with two PCI functions, shares its core with the other end of the channels.
+# partition can have, and with two PCI functions, shares its core with the channels' other end.
 _CONNECTED = """board = "qemu-virt"
 [[partition]]
 name = "guest"

@@ -38,6 +38,12 @@ class Debugger(PhysicalMemory):
         """Make the core that run_to() stopped continue at another address."""
         assert self.request(f"P{_PC:x}={address.to_bytes(8, 'little').hex()}") == "OK"
 
+    def move(self, core: int, address: int) -> None:
+        """Make a core that stands still in the hypervisor continue at another address."""
+        self._select(core)
+        assert self._register(_CPSR) >> 2 & 3 == _EL2
+        self.jump(address)
+
     def _stopped_core(self) -> int:
         stop = self.answer()
         found = re.match(r"T05thread:(?:p\w+\.)?(\w+);", stop)

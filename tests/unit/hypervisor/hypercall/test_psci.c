@@ -19,6 +19,7 @@
 #define INVALID_PARAMETERS (-2)
 #define ALREADY_ON         (-4)
 #define ON_PENDING         (-5)
+#define INTERNAL_FAILURE   (-6)
 #define INVALID_ADDRESS    (-9)
 
 static uint32_t target;
@@ -90,6 +91,9 @@ static void test_core_on(void **state)
     assert_int_equal(call(SMC64(3), 2, CALLS_MEMORY, 78, ACTION_RETURN), ON_PENDING);
     power->state = VCPU_ON;
     assert_int_equal(call(SMC64(3), 2, CALLS_MEMORY, 78, ACTION_RETURN), ALREADY_ON);
+    power->state = VCPU_HALTED;
+    assert_int_equal(call(SMC64(3), 2, CALLS_MEMORY, 78, ACTION_RETURN), INTERNAL_FAILURE);
+    assert_int_equal(call(SMC64(4), 2, 0, 0, ACTION_RETURN), 1); /* AFFINITY_INFO: off */
     assert_int_equal(power->entry, CALLS_MEMORY + 8);
     assert_int_equal(power->context, 77);
     /* The calling VCPU. */

@@ -189,6 +189,21 @@ static void status_tells_a_failed_stop(void **state)
     assert_int_equal(call(CALL_PARTITION_STOP, 2, 0, 0), MANAGER_DONE);
 }
 
+/* A core that has halted takes no order, also not the one before. */
+static void a_halted_core_is_told(void **state)
+{
+    uint64_t registers[4] = {CALL_PARTITION_STATUS, 2, 0, 0};
+
+    (void)state;
+    assert_int_equal(call(CALL_PARTITION_STOP, 2, 0, 0), MANAGER_DONE);
+    partitions[2].boot_vcpu.management.result = MANAGER_NOT_ISOLATED;
+    partitions[2].atomic.power[0].state = VCPU_HALTED;
+    assert_int_equal(manager_call(&manager, registers), PARTITION_STATE_FAILED);
+    assert_int_equal((int64_t)registers[1], MANAGER_NOT_ISOLATED);
+    assert_int_equal(call(CALL_PARTITION_DESTROY, 2, 0, 0), MANAGER_NOT_ISOLATED);
+    assert_int_equal(called[2 + 4], 1);
+}
+
 /* The hypervisor knows the image of each partition, whatever the manager remembers. */
 static void image_is_told(void **state)
 {
@@ -274,23 +289,29 @@ static void orders_are_refused_by_state(void **state)
         enum partition_state state;
         const char *create_start_stop_replace_destroy;
     } cases[] = {
-        {{PARTITION_PRESENT, REQUEST_NONE, false, true}, PARTITION_STATE_RUNNING, "ww..."},
-        {{PARTITION_PRESENT, REQUEST_NONE, false, false}, PARTITION_STATE_RUNNING, "ww.n."},
-        {{PARTITION_PRESENT, REQUEST_NONE, true, true}, PARTITION_STATE_BUSY, "bb.bb"},
-        {{PARTITION_PRESENT, REQUEST_STOP, false, true}, PARTITION_STATE_BUSY, "bb.bb"},
-        {{PARTITION_PRESENT, REQUEST_RESET, true, true}, PARTITION_STATE_BUSY, "bb.bb"},
-        {{PARTITION_PRESENT, REQUEST_STOPPED, false, true}, PARTITION_STATE_STOPPED, "w.w.."},
-        {{PARTITION_PRESENT, REQUEST_STOPPED, false, false}, PARTITION_STATE_STOPPED, "wnwn."},
-        {{PARTITION_ENDING, REQUEST_RESET, true, true}, PARTITION_STATE_BUSY, "bbbbb"},
-        {{PARTITION_PRESENT, REQUEST_FAILED, false, true}, PARTITION_STATE_FAILED, "ww.w."},
-        {{PARTITION_ENDING, REQUEST_FAILED, false, true}, PARTITION_STATE_FAILED, "wwww."},
-        {{PARTITION_ENDING, REQUEST_RESET, false, true}, PARTITION_STATE_BUSY, "bbbbb"},
-        {{PARTITION_ENDING, REQUEST_STOP, true, true}, PARTITION_STATE_BUSY, "bbbbb"},
-        {{PARTITION_ABSENT, REQUEST_FAILED, false, true}, PARTITION_STATE_FAILED, "wwww."},
-        {{PARTITION_ABSENT, REQUEST_STOPPED, false, true}, PARTITION_STATE_ABSENT, ".wwww"},
-        {{PARTITION_ABSENT, REQUEST_NONE, false, true}, PARTITION_STATE_BUSY, "bbwbb"},
-        {{PARTITION_ABSENT, REQUEST_STOP, true, true}, PARTITION_STATE_BUSY, "bbwbb"},
+        {{PARTITION_PRESENT, REQUEST_NONE, false, false, true}, PARTITION_STATE_RUNNING, "ww..."},
+        {{PARTITION_PRESENT, REQUEST_NONE, false, false, false}, PARTITION_STATE_RUNNING, "ww.n."},
+        {{PARTITION_PRESENT, REQUEST_NONE, true, false, true}, PARTITION_STATE_BUSY, "bb.bb"},
+        {{PARTITION_PRESENT, REQUEST_STOP, false, false, true}, PARTITION_STATE_BUSY, "bb.bb"},
+        {{PARTITION_PRESENT, REQUEST_RESET, true, false, true}, PARTITION_STATE_BUSY, "bb.bb"},
+        {{PARTITION_PRESENT, REQUEST_STOPPED, false, false, true},
+         PARTITION_STATE_STOPPED,
+         "w.w.."},
+        {{PARTITION_PRESENT, REQUEST_STOPPED, false, false, false},
+         PARTITION_STATE_STOPPED,
+         "wnwn."},
+        {{PARTITION_ENDING, REQUEST_RESET, true, false, true}, PARTITION_STATE_BUSY, "bbbbb"},
+        {{PARTITION_PRESENT, REQUEST_FAILED, false, false, true}, PARTITION_STATE_FAILED, "ww.w."},
+        {{PARTITION_ENDING, REQUEST_FAILED, false, false, true}, PARTITION_STATE_FAILED, "wwww."},
+        {{PARTITION_ENDING, REQUEST_RESET, false, false, true}, PARTITION_STATE_BUSY, "bbbbb"},
+        {{PARTITION_ENDING, REQUEST_STOP, true, false, true}, PARTITION_STATE_BUSY, "bbbbb"},
+        {{PARTITION_ABSENT, REQUEST_FAILED, false, false, true}, PARTITION_STATE_FAILED, "wwww."},
+        {{PARTITION_ABSENT, REQUEST_STOPPED, false, false, true}, PARTITION_STATE_ABSENT, ".wwww"},
+        {{PARTITION_ABSENT, REQUEST_NONE, false, false, true}, PARTITION_STATE_BUSY, "bbwbb"},
+        {{PARTITION_ABSENT, REQUEST_STOP, true, false, true}, PARTITION_STATE_BUSY, "bbwbb"},
     };
+
+    struct situation halted = {.is_halted = true, .may_start = true};
 
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -304,6 +325,11 @@ static void orders_are_refused_by_state(void **state)
                                        : result == MANAGER_BUSY        ? 'b'
                                                                        : 'n');
         }
+    }
+    halted.is_in_transition = true;
+    assert_int_equal(order_state(&halted), PARTITION_STATE_FAILED);
+    for (uint32_t command = ORDER_CREATE; command <= ORDER_DESTROY; command++) {
+        assert_int_equal(order_judge(command, &halted), MANAGER_NOT_ISOLATED);
     }
     assert_int_equal(order_judge(ORDER_DESTROY + 1, &cases[0].situation), MANAGER_INVALID);
 }
@@ -397,6 +423,7 @@ int main(void)
         cmocka_unit_test_setup(a_refused_order_is_not_sent, setup),
         cmocka_unit_test_setup(status_has_the_last_result, setup),
         cmocka_unit_test_setup(status_tells_a_failed_stop, setup),
+        cmocka_unit_test_setup(a_halted_core_is_told, setup),
         cmocka_unit_test_setup(image_is_told, setup),
         cmocka_unit_test_setup(an_image_is_checked_before_the_order, setup),
         cmocka_unit_test_setup(a_call_for_another_image_begins_a_new_check, setup),

@@ -359,6 +359,45 @@ static void destroyed_partition_is_zeroed(void **state)
     assert_int_equal(partition.boot_vcpu.management.presence, PARTITION_ABSENT);
 }
 
+/* A VCPU whose core has halted does not hold up a stop. The partition may start without it. */
+static void halted_vcpu_counts_as_stopped(void **state)
+{
+    (void)state;
+    description.partitions[0].vcpu_count = 2;
+    assert_true(run(life_begin(&vcpus[0])));
+    partition.atomic.power[0].state = partition.atomic.power[1].state = VCPU_ON;
+    processor.vcpu = &vcpus[1];
+    woken = 0;
+    life_halt(&vcpus[1]);
+    assert_int_equal(partition.atomic.request, REQUEST_STOP);
+    assert_int_equal(woken, 1);
+    life_halt(&vcpus[1]); /* an exception while it halts */
+    assert_int_equal(woken, 1);
+    processor.vcpu = &vcpus[0];
+    life_leave(&vcpus[0]);
+    assert_false(run(life_continue(&vcpus[0])));
+    expect_stopped(REQUEST_STOPPED, 0, "BrRiiIccC");
+    assert_true(is_started());
+    assert_int_equal(partition.atomic.power[1].state, VCPU_HALTED);
+}
+
+/* Nobody can complete the stop of a partition whose boot VCPU has halted. The other VCPUs stop. */
+static void halted_boot_vcpu_is_a_failure(void **state)
+{
+    (void)state;
+    description.partitions[0].vcpu_count = 2;
+    vcpus[0].next = NULL;
+    assert_true(run(life_begin(&vcpus[0])));
+    partition.atomic.power[0].state = partition.atomic.power[1].state = VCPU_ON;
+    life_halt(&vcpus[0]);
+    assert_int_equal(partition.atomic.power[0].state, VCPU_HALTED);
+    assert_int_equal(partition.boot_vcpu.management.result, MANAGER_NOT_ISOLATED);
+    processor.vcpu = &vcpus[1];
+    life_leave(&vcpus[1]);
+    assert_int_equal(life_continue(&vcpus[1]), LIFE_SLEEP);
+    assert_int_equal(partition.atomic.request, REQUEST_STOP);
+}
+
 static void stop_ends_a_start(void **state)
 {
     (void)state;
@@ -381,6 +420,8 @@ int main(void)
         cmocka_unit_test_setup(interrupt_controller_does_not_settle, setup),
         cmocka_unit_test_setup(dma_is_not_permitted, setup),
         cmocka_unit_test_setup(destroyed_partition_is_zeroed, setup),
+        cmocka_unit_test_setup(halted_vcpu_counts_as_stopped, setup),
+        cmocka_unit_test_setup(halted_boot_vcpu_is_a_failure, setup),
         cmocka_unit_test_setup(stop_ends_a_start, setup),
     };
 
