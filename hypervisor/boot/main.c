@@ -6,6 +6,7 @@
 #include "channel/channel.h"
 #include "console/input.h"
 #include "console/terminal.h"
+#include "entry/gate.h"
 #include "entry/monitor.h"
 #include "gic/listed.h"
 #include "gic/redistributor.h"
@@ -340,16 +341,37 @@ static uint32_t find_core(const struct description *system, uint64_t affinity)
     boot_refuse("the boot core is not in the description: affinity", affinity);
 }
 
+/* Returns the cores that have VCPUs: bit i for core i. */
+static uint32_t used_cores(const struct description *system)
+{
+    uint32_t cores = 0;
+
+    for (uint32_t i = 0; i < system->core_count; i++) {
+        if (processor_at(system, i)->vcpus != NULL) {
+            cores |= UINT32_C(1) << i;
+        }
+    }
+    return cores;
+}
+
+/* Starts the other cores, and waits until they have come. Their guests start once this core has
+ * come, too, if it has VCPUs. */
 static void start_other_processors(const struct description *system, uint32_t boot_core)
 {
+    uint32_t cores = used_cores(system), missing;
+
+    gate_close(cores);
     /* A processor whose MMU is off reads code, which the loader has cleaned, and its struct
      * processor, which is cleaned here. With the MMU on, the caches are coherent, also for table
      * walks (Arm ARM, TCR_EL2.{IRGN0,SH0}). */
     device_publish_uncached(processor_at(system, 0), system->core_count * PAGE_BYTES);
     for (uint32_t i = 0; i < system->core_count; i++) {
-        if (i != boot_core && processor_at(system, i)->vcpus != NULL) {
+        if (i != boot_core && (cores >> i & 1) != 0) {
             start_processor(&system->cores[i], processor_at(system, i));
         }
+    }
+    if (!gate_wait(UINT32_C(1) << boot_core, &missing)) {
+        boot_refuse("no answer from the core with affinity", system->cores[missing].affinity);
     }
 }
 
@@ -390,7 +412,8 @@ __attribute__((used)) void boot_main(void)
     start_other_processors(system, boot_core);
     if (processor_at(system, boot_core)->vcpus == NULL) {
         (void)firmware_call(PSCI_CPU_OFF, 0, 0, 0);
-        boot_refuse("the firmware does not stop the core with affinity", affinity);
+        terminal_print("the firmware does not turn off the core with affinity 0x%lx", affinity);
+        monitor_halt();
     }
     monitor_enter(processor_at(system, boot_core));
 }

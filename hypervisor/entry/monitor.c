@@ -4,6 +4,7 @@
 #include "console/terminal.h"
 #include "entry/branch_isolation.h"
 #include "entry/device_abort.h"
+#include "entry/gate.h"
 #include "entry/idle.h"
 #include "gic/setup.h"
 #include "hypervisor/firmware.h"
@@ -66,6 +67,7 @@ void monitor_main(struct processor *processor)
         terminal_failed(failure, processor->index);
         monitor_halt();
     }
+    gate_pass(processor->index);
     idle_start(processor);
 }
 

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A stop that fails is told to the manager, and may be repeated.
 
-The SMMU or a PCI function does not answer, or a core has halted. A partition is neither stopped nor absent before its DMA
-is blocked, its functions are reset and, if it is destroyed, its memory is zeroed.
+The SMMU or a PCI function does not answer, or a core has halted. A partition is neither stopped nor
+absent before its DMA is blocked, its functions are reset and, if it is destroyed, its memory is
+zeroed.
 """
 
 from __future__ import annotations

@@ -27,21 +27,25 @@ class Debugger(PhysicalMemory):
             stopped = self._stopped_core()
             assert self.request(f"z0,{address:x},4") == "OK"
             self._select(stopped)
-            at_el2 = self._register(_CPSR) >> 2 & 3 == _EL2
+            at_el2 = self.register(_CPSR) >> 2 & 3 == _EL2
             if stopped == core and at_el2 and is_meant():
-                assert self._register(_PC) == address
+                assert self.register(_PC) == address
                 return
             self.send(f"vCont;s:{stopped + 1:x}")
             self._stopped_core()
 
     def jump(self, address: int) -> None:
         """Make the core that run_to() stopped continue at another address."""
-        assert self.request(f"P{_PC:x}={address.to_bytes(8, 'little').hex()}") == "OK"
+        self.set_register(_PC, address)
+
+    def set_register(self, number: int, value: int) -> None:
+        """Write a register of the core that run_to() stopped."""
+        assert self.request(f"P{number:x}={value.to_bytes(8, 'little').hex()}") == "OK"
 
     def move(self, core: int, address: int) -> None:
         """Make a core that stands still in the hypervisor continue at another address."""
         self._select(core)
-        assert self._register(_CPSR) >> 2 & 3 == _EL2
+        assert self.register(_CPSR) >> 2 & 3 == _EL2
         self.jump(address)
 
     def _stopped_core(self) -> int:
@@ -53,5 +57,6 @@ class Debugger(PhysicalMemory):
     def _select(self, core: int) -> None:
         assert self.request(f"Hg{core + 1:x}") == "OK"
 
-    def _register(self, number: int) -> int:
+    def register(self, number: int) -> int:
+        """Return a register of the core that stands still."""
         return int.from_bytes(bytes.fromhex(self.request(f"p{number:x}")), "little")

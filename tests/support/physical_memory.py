@@ -27,11 +27,10 @@ class PhysicalMemory:
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._socket.settimeout(_TIMEOUT_S)
         end = time.monotonic() + _TIMEOUT_S
-        # QEMU creates the socket before the machine runs.
-        while not path.exists():
+        # QEMU creates the socket, and listens, before the machine runs.
+        while self._socket.connect_ex(str(path)) != 0:
             assert time.monotonic() < end
             time.sleep(0.01)
-        self._socket.connect(str(path))
         assert self.request("Qqemu.PhyMemMode:1") == "OK"
 
     def __enter__(self) -> Self:
