@@ -54,7 +54,7 @@ static enum access_result access_config(struct partition *partition, struct acce
         return refuse(access, UINT64_MAX);
     }
     access->offset %= PCI_CONFIG_BYTES;
-    ticket_lock_take(&partition->functions.lock, TICKET_LOCK_FOR_EVER);
+    ticket_lock_take(&partition->functions.lock, TICKET_LOCK_PATIENCE);
     result = function_config_access(&end, access);
     ticket_lock_give(&partition->functions.lock);
     return result;

@@ -11,9 +11,6 @@
 
 /* Polls of a full PL011 before its output is discarded: more than a tenth of a second. */
 #define POLLS_MAX 1000000u
-/* Polls of the lock before it is taken from a core that has stopped. All other monitors need far
- * less time to print a line each. */
-#define PATIENCE (UINT64_C(1) << 30)
 
 /* Quotas of the output ring: for a partition's lines, in addition for the output that a partition
  * leaves when it stops; for the hypervisor's messages about a partition, in addition for the report
@@ -117,7 +114,7 @@ static void update_interrupts(void)
 static void lock_terminal(void)
 {
     if (terminal.shared) {
-        ticket_lock_take(&terminal.lock, PATIENCE);
+        ticket_lock_take(&terminal.lock, TICKET_LOCK_PATIENCE);
     }
 }
 

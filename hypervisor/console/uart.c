@@ -192,7 +192,7 @@ enum access_result uart_access(struct partition *partition, struct access *acces
         access->value = 0;
         return ACCESS_REFUSED;
     }
-    ticket_lock_take(&partition->uart.lock, TICKET_LOCK_FOR_EVER);
+    ticket_lock_take(&partition->uart.lock, TICKET_LOCK_PATIENCE);
     empty_fifo(partition, TERMINAL_USUAL);
     if (access->write) {
         write_register(partition, offset, access->value);
@@ -212,7 +212,7 @@ void uart_receive(struct partition *partition, uint8_t byte)
 {
     struct virtual_uart *uart = &partition->uart;
 
-    ticket_lock_take(&uart->lock, TICKET_LOCK_FOR_EVER);
+    ticket_lock_take(&uart->lock, TICKET_LOCK_PATIENCE);
     if (uart->input_count < CONSOLE_INPUT_BYTES) {
         uart->input[(uart->input_first + uart->input_count) % CONSOLE_INPUT_BYTES] = byte;
         uart->input_count++;
@@ -225,7 +225,7 @@ void uart_flush(struct partition *partition, bool end)
 {
     enum terminal_part part = end ? TERMINAL_LAST : TERMINAL_USUAL;
 
-    ticket_lock_take(&partition->uart.lock, TICKET_LOCK_FOR_EVER);
+    ticket_lock_take(&partition->uart.lock, TICKET_LOCK_PATIENCE);
     empty_fifo(partition, part);
     if (partition->uart.line_bytes != 0 && terminal_has_room(partition, part)) {
         print_line(partition, end);
@@ -237,7 +237,7 @@ void uart_hold_input(struct partition *partition)
 {
     struct virtual_uart *uart = &partition->uart;
 
-    ticket_lock_take(&uart->lock, TICKET_LOCK_FOR_EVER);
+    ticket_lock_take(&uart->lock, TICKET_LOCK_PATIENCE);
     uart->input_count = 0;
     uart->input_is_held = true;
     ticket_lock_give(&uart->lock);
@@ -247,7 +247,7 @@ void uart_release_input(struct partition *partition)
 {
     struct virtual_uart *uart = &partition->uart;
 
-    ticket_lock_take(&uart->lock, TICKET_LOCK_FOR_EVER);
+    ticket_lock_take(&uart->lock, TICKET_LOCK_PATIENCE);
     uart->input_is_held = false;
     ticket_lock_give(&uart->lock);
 }
@@ -257,7 +257,7 @@ void uart_reset(struct partition *partition)
     struct virtual_uart *uart = &partition->uart;
 
     uart_flush(partition, true);
-    ticket_lock_take(&uart->lock, TICKET_LOCK_FOR_EVER);
+    ticket_lock_take(&uart->lock, TICKET_LOCK_PATIENCE);
     for (uint32_t i = 0; i < VIRTUAL_UART_REGISTERS; i++) {
         uart->registers[i] = 0;
     }

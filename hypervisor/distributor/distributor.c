@@ -22,7 +22,7 @@ uint32_t distributor_home_vcpu(struct partition *partition, uint32_t number)
 
 static void lock_distribution(struct partition *partition)
 {
-    ticket_lock_take(&partition->distribution.lock, TICKET_LOCK_FOR_EVER);
+    ticket_lock_take(&partition->distribution.lock, TICKET_LOCK_PATIENCE);
 }
 
 /* Returns the time until which a source rests that goes home now: in a second. */

@@ -39,7 +39,7 @@ struct gic_frame gic_distributor(const struct description *system);
 struct gic_frame gic_private(const struct description_core *core);
 
 /* Polls the register at `address` until none of `bits` is set. Returns false if a bit stays set for
- * some 10 ms. */
+ * some 100 us, and at once if the last wait for the GIC was in vain (docs/waits.md). */
 bool gic_wait_clear(uintptr_t address, uint32_t bits);
 
 /* Resets interrupts: disables them, clears their pending and active states, and sets their

@@ -17,7 +17,7 @@ static struct list_changes *lock(const struct vcpu *vcpu)
 {
     struct list_changes *changes = &vcpu->partition->atomic.changes;
 
-    ticket_lock_take(&changes->lock, TICKET_LOCK_FOR_EVER);
+    ticket_lock_take(&changes->lock, TICKET_LOCK_PATIENCE);
     return changes;
 }
 

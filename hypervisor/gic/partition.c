@@ -7,8 +7,12 @@
 #include <arch/device_access.h>
 #include <devices/gic_registers.h>
 
-/* Polls, some 10 ms, after which a GIC counts as stuck. */
-#define POLLS_MAX 100000u
+/* Polls, some 100 us, after which the GIC counts as stuck. */
+#define POLLS_MAX 1000u
+
+/* The last wait for the GIC was in vain. Then each wait polls once, so that no later entry takes
+ * long. */
+static bool is_stuck __attribute__((section(".bss.monitor_shared")));
 
 struct gic_frame gic_distributor(const struct description *system)
 {
@@ -24,14 +28,22 @@ struct gic_frame gic_private(const struct description_core *core)
     return (struct gic_frame){base + GIC_FRAME_BYTES, base + GICR_CTLR, GICR_CTLR_WRITE_PENDING};
 }
 
+/* Polls the register again, once if the GIC is stuck. */
+static bool poll_again(uintptr_t address, uint32_t bits)
+{
+    unsigned polls = __atomic_load_n(&is_stuck, __ATOMIC_RELAXED) ? 1 : POLLS_MAX;
+    bool is_set;
+
+    do {
+        is_set = (device_read32(address) & bits) != 0;
+    } while (is_set && --polls != 0);
+    __atomic_store_n(&is_stuck, is_set, __ATOMIC_RELAXED);
+    return !is_set;
+}
+
 bool gic_wait_clear(uintptr_t address, uint32_t bits)
 {
-    for (unsigned poll = 0; poll < POLLS_MAX; poll++) {
-        if ((device_read32(address) & bits) == 0) {
-            return true;
-        }
-    }
-    return false;
+    return (device_read32(address) & bits) == 0 || poll_again(address, bits);
 }
 
 bool gic_silence_interrupts(const struct gic_frame *frame, uint32_t word, uint32_t mask,

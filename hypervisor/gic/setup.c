@@ -142,11 +142,15 @@ static const char *start_distributor(const struct description *system, uint64_t 
                                          (shares_group1 ? 0 : GICD_CTLR_GROUP0) | one_security);
 }
 
+/* Waits for a Redistributor that wakes, which takes longer than a write. */
+#define WAKE_WAITS_MAX 100000u
+
 /* Sets up the Redistributor of a core. `used`: the hypervisor's private interrupts to enable. */
 static const char *start_redistributor(const struct description_core *core, uint32_t used)
 {
     const struct gic_frame frame = gic_private(core);
     uintptr_t base = (uintptr_t)core->redistributor;
+    bool is_awake = false;
 
     /* The upper half of GICR_TYPER has the affinity, packed into 32 bits (IHI 0069, GICR_TYPER). */
     if (device_read32(base + GICR_TYPER + 4) !=
@@ -155,7 +159,10 @@ static const char *start_redistributor(const struct description_core *core, uint
     }
     /* No interrupt reaches a core whose Redistributor sleeps (IHI 0069, GICR_WAKER). */
     device_write32(base + GICR_WAKER, 0);
-    if (!gic_wait_clear(base + GICR_WAKER, GICR_WAKER_CHILDREN_ASLEEP)) {
+    for (unsigned waits = 0; waits < WAKE_WAITS_MAX && !is_awake; waits++) {
+        is_awake = gic_wait_clear(base + GICR_WAKER, GICR_WAKER_CHILDREN_ASLEEP);
+    }
+    if (!is_awake) {
         return "a Redistributor does not wake";
     }
     if (!gic_silence_interrupts(&frame, 0, PRIVATE_GUEST, PRIORITY_USUAL) ||

@@ -202,7 +202,7 @@ static enum access_result write_locked(struct partition *partition, const struct
 {
     enum access_result result;
 
-    ticket_lock_take(&partition->functions.lock, TICKET_LOCK_FOR_EVER);
+    ticket_lock_take(&partition->functions.lock, TICKET_LOCK_PATIENCE);
     result = write(function, access);
     ticket_lock_give(&partition->functions.lock);
     return result;

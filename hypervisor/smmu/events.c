@@ -66,7 +66,7 @@ bool smmu_event(const struct partition *partition, struct smmu_event *event)
     if (partition->constant.smmu.events == 0) {
         return false;
     }
-    ticket_lock_take(&queue_lock, TICKET_LOCK_FOR_EVER);
+    ticket_lock_take(&queue_lock, TICKET_LOCK_PATIENCE);
     has_event = remove_oldest(partition, event);
     ticket_lock_give(&queue_lock);
     if (has_event) {

@@ -6,7 +6,9 @@
 
 #include <stdint.h>
 
-#define TICKET_LOCK_FOR_EVER UINT64_MAX /* value of `patience`: never take the lock out of turn */
+/* Value of `patience`: seconds. A holder executes a bounded number of instructions, so only one
+ * whose core has halted needs longer (docs/waits.md). */
+#define TICKET_LOCK_PATIENCE (UINT64_C(1) << 30)
 
 struct ticket_lock {
     uint32_t next; /* next ticket to hand out */
@@ -14,7 +16,7 @@ struct ticket_lock {
 };
 
 /* Takes the lock. Waits until it is free, or until it was polled `patience` times: then takes it
- * out of turn, because the core that holds it has stopped for ever. No other function of the
+ * out of turn, because the core that holds it has halted. No other function of the
  * hypervisor waits for a lock. The test of the bound on an exit (tests/isolation/test_bound.py)
  * does not count the instructions of this function. Any core; a core must not take a lock that it
  * holds. */

@@ -203,6 +203,26 @@ static void test_reset(void **state)
     assert_int_equal(made.resets, 1);
 }
 
+/* A GIC that does not settle holds up one entry for a while, and no later one. */
+static void test_waits_are_bounded(void **state)
+{
+    uint32_t group = 0;
+
+    (void)state;
+    made.gic.busy_redistributors = true;
+    gic_reset_core(&machine_vcpu);
+    assert_in_range(made.gic.reads, 2, 1100);
+    made.gic.reads = 0;
+    gic_reset_core(&machine_vcpu);
+    assert_in_range(made.gic.reads, 2, 100);
+    made.gic.busy_redistributors = false;
+    made.gic.never_settles = true;
+    made.guarded = true;
+    assert_int_equal(gic_reset_partition(&machine_partition, &group), STEP_FAILED);
+    made.gic.never_settles = false;
+    assert_int_equal(gic_reset_partition(&machine_partition, &group), STEP_PENDING);
+}
+
 static void test_raise(void **state)
 {
     (void)state;
@@ -334,6 +354,7 @@ int main(void)
         cmocka_unit_test_setup(test_redistributors_refused, setup),
         cmocka_unit_test_setup(test_core, setup),
         cmocka_unit_test_setup(test_reset, setup),
+        cmocka_unit_test_setup(test_waits_are_bounded, setup),
         cmocka_unit_test_setup(test_raise, setup),
         cmocka_unit_test_setup(test_route, setup),
         cmocka_unit_test_setup(test_active_priorities, setup),
