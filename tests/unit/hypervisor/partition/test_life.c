@@ -82,15 +82,10 @@ void uart_release_input(struct partition *own)
     (void)own;
 }
 
-void terminal_print(const char *format, ...)
-{
-    (void)format;
-}
-
-void terminal_print_event(const struct partition *own, const char *text)
+void terminal_print_event(const struct partition *own, const char *format, ...)
 {
     (void)own;
-    event = text;
+    event = format;
 }
 
 void gic_send(struct partition *own, uint32_t vcpu)
