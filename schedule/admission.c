@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Ranges of the analysis: demand() is called with times of up to 16 periods, at most 2^44 ticks. So
- * the demand of one VCPU is at most 2^45, and that of all of them 2^51.
+ * the demand of one VCPU is at most 2^46, or UNPAID_MAX more, and that of all of them 2^55.
  */
 #include "schedule/admission.h"
 
@@ -22,6 +22,9 @@ static const uint64_t liu_layland[] = {
 };
 #define LIU_LAYLAND_LIMIT   5814539u
 #define LIU_LAYLAND_ENTRIES (sizeof(liu_layland) / sizeof(liu_layland[0]))
+
+/* Longer times are counted as this one, which is later than every deadline. */
+#define UNPAID_MAX (UINT64_C(1) << 48)
 
 struct vcpu_set {
     const struct supply *supply; /* NULL: the processor executes all of the time */
@@ -129,6 +132,32 @@ static uint64_t io_interference(const struct vcpu_set *set, size_t io_vcpu, size
                         : share;
 }
 
+/* Returns the ticks that I/O VCPU `io_vcpu` takes for the ends of budgets of so many ticks. */
+static uint64_t io_unpaid(const struct vcpu_set *set, size_t io_vcpu, uint64_t ticks)
+{
+    const struct admission_vcpu *vcpu = &set->vcpus[io_vcpu];
+    bool is_of_period = vcpu->kind == ADMISSION_IO_OF_PERIOD;
+    uint64_t period = is_of_period ? vcpu->period : shortest_main_period(set);
+    uint64_t budget = pibs_server_share(vcpu->budget, vcpu->period, period);
+    uint64_t whole = schedule_ratio_ceiling(ticks, vcpu->unpaid, budget);
+
+    return whole < UNPAID_MAX ? whole + vcpu->unpaid : UNPAID_MAX;
+}
+
+/* Returns the most ticks that VCPU `vcpu`, which executes before the subject, takes in `time`. */
+static uint64_t interference(const struct vcpu_set *set, const struct subject *subject, size_t vcpu,
+                             uint64_t time)
+{
+    const struct admission_vcpu *other = &set->vcpus[vcpu];
+    uint64_t ticks;
+
+    if (other->kind == ADMISSION_MAIN) {
+        return divide_up(time, other->period) * (other->budget + other->unpaid);
+    }
+    ticks = io_interference(set, vcpu, subject->level, time);
+    return ticks + io_unpaid(set, vcpu, ticks);
+}
+
 static uint64_t own_demand(const struct vcpu_set *set, const struct subject *subject)
 {
     const struct admission_vcpu *vcpu = &set->vcpus[subject->vcpu];
@@ -144,14 +173,9 @@ static uint64_t demand(const struct vcpu_set *set, const struct subject *subject
     uint64_t sum = own_demand(set, subject) + set->vcpus[subject->vcpu].blocking;
 
     for (size_t i = 0; i < set->count; i++) {
-        const struct admission_vcpu *vcpu = &set->vcpus[i];
-
-        if (!interferes(set, subject, i)) {
-            continue;
+        if (interferes(set, subject, i)) {
+            sum += set->vcpus[i].overrun + interference(set, subject, i, time);
         }
-        sum += vcpu->overrun;
-        sum += vcpu->kind == ADMISSION_MAIN ? divide_up(time, vcpu->period) * vcpu->budget
-                                            : io_interference(set, i, subject->level, time);
     }
     return sum;
 }
@@ -230,7 +254,8 @@ static enum schedule_error check_vcpu(const struct admission_vcpu *vcpu)
     enum schedule_error error = schedule_check_parameters(vcpu->budget, vcpu->period);
 
     if (error == SCHEDULE_OK &&
-        (vcpu->blocking > SCHEDULE_PERIOD_MAX || vcpu->overrun > SCHEDULE_PERIOD_MAX)) {
+        (vcpu->blocking > SCHEDULE_PERIOD_MAX || vcpu->overrun > SCHEDULE_PERIOD_MAX ||
+         vcpu->unpaid > vcpu->period)) {
         error = SCHEDULE_BUDGET_OUT_OF_RANGE;
     }
     return error;
@@ -304,7 +329,9 @@ static enum schedule_error analyse_io(const struct vcpu_set *set, enum schedule_
 static bool passes_quick_test(const struct vcpu_set *set)
 {
     for (size_t i = 0; i < set->count; i++) {
-        if (set->vcpus[i].blocking != 0 || set->vcpus[i].overrun != 0) {
+        const struct admission_vcpu *vcpu = &set->vcpus[i];
+
+        if (vcpu->blocking != 0 || vcpu->overrun != 0 || vcpu->unpaid != 0) {
             return false;
         }
     }

@@ -141,7 +141,7 @@ def test_vcpus_are_listed_behind_the_map(tmp_path: Path) -> None:
     lines = [line.split() for line in done.stdout.splitlines()]
     assert ["0", "net"] in lines
     assert lines[-1][:3] == ["net", "init", "main"]
-    assert " ".join(lines[-1][3:]) == "3 ms 10 ms 30 % 3 ms 10 ms 7 ms"
+    assert " ".join(lines[-1][3:]) == "3 ms 10 ms 30 % 3.0008 ms 10 ms 6.9992 ms"
 
 
 @pytest.mark.parametrize("command", ["check", "run"])
@@ -161,8 +161,9 @@ def test_core_without_room_is_refused_before_anything_is_built(
     assert done.stdout == ""
     assert done.stderr == (
         f"bulkhead: {file}:11: partition 'net', VCPU 'other' may get its budget of 8 ms late: in "
-        "its period of 10 ms, it and the VCPUs before it may use 1 ms more than there is, so its "
-        "response time is at least 14 ms; lower a budget, or make a period longer\n"
+        "its period of 10 ms, it and the VCPUs before it may use 1.005584 ms more than there is, "
+        "with all overheads, so its response time is at least 14.007856 ms; lower a budget, or "
+        "make a period longer\n"
     )
 
 

@@ -90,18 +90,19 @@ def test_times_are_rounded_to_ticks_against_the_vcpu() -> None:
 
 
 def test_table() -> None:
-    """For example apps: 20 ms, 4 periods of control, and of net 10 ms and a tenth of the rest."""
+    """For example apps: 20 ms, 4 periods of control, and of net 10 ms and a tenth of the rest; and
+    about 50 us for the ends of budgets and of threads."""
     system = good()
     check(system, boards.load)
     assert table(system) == [
         ["partition", "VCPU", "policy", "budget", "period", "utilization", "worst response",
          "deadline", "margin"],
-        ["other-partition", "net", "io", "10 ms", "100 ms", "10 %", "34 ms", "100 ms",
-         "66 ms"],
-        ["other-partition", "control", "main", "1 ms", "10 ms", "10 %", "2.111104 ms",
-         "10 ms", "7.888896 ms"],
-        ["other-partition", "apps", "main", "20 ms", "100 ms", "20 %", "36.666656 ms",
-         "100 ms", "63.333344 ms"],
+        ["other-partition", "net", "io", "10 ms", "100 ms", "10 %", "34.019584 ms", "100 ms",
+         "65.980416 ms"],
+        ["other-partition", "control", "main", "1 ms", "10 ms", "10 %", "2.121456 ms",
+         "10 ms", "7.878544 ms"],
+        ["other-partition", "apps", "main", "20 ms", "100 ms", "20 %", "36.717744 ms",
+         "100 ms", "63.282256 ms"],
     ]  # fmt: skip
 
 

@@ -48,7 +48,7 @@
  * blocking is longer than that of i. Its response is reported for the longest period that it can
  * serve.
  *
- * Three additions, each 0 unless the caller knows it:
+ * Four additions, each 0 unless the caller knows it:
  *
  * - `blocking` of VCPU i is added to R_i once: time in the window for which the processor executes
  *   what is less urgent or charged to none, such as a critical section that began before the
@@ -56,6 +56,10 @@
  * - `overrun` of each VCPU k that interferes is added to R_i once: what VCPU k executes beyond its
  *   budget before it stops. Later budgets pay for it, so that VCPU k never executes more than this
  *   beyond the ticks that were available in the window.
+ * - `unpaid` of each VCPU k that interferes is added to R_i for each of its budgets: time that the
+ *   processor takes for it in a period beyond its budget, and that no budget pays, such as for the
+ *   ends of budgets. A Main VCPU has ceil(R / T_k) budgets, an I/O VCPU as many of the shortest
+ *   ones as are in I_j(R), and another one in part.
  * - The supply, of a guest whose processor is a server on a shared core (supply.h): R_i is the
  * least time in which the processor executes at least the right side of the equation. Between a and
  * the end of the window the guest has work throughout.
@@ -89,6 +93,7 @@ struct admission_vcpu {
     /* Ticks, at most SCHEDULE_PERIOD_MAX; see above. */
     uint64_t blocking;
     uint64_t overrun;
+    uint64_t unpaid;
 };
 
 struct admission_response {

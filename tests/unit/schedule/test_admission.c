@@ -82,6 +82,22 @@ static void test_io_vcpu_of_a_period(void **state)
     check_response(4, 0, 0, 0);   /* serves nobody */
 }
 
+static void test_time_that_nobody_pays(void **state)
+{
+    struct admission_vcpu set[] = {MAIN(20, 100), IO(1, 10), MAIN(10, 200), MAIN(4, 40)};
+
+    (void)state;
+    set[0].unpaid = 3;
+    set[1].unpaid = 1;
+    set[3].unpaid = 2;
+    assert_int_equal(admission_test(set, 4, responses, &result), SCHEDULE_OK);
+    /* Of the I/O VCPU 4, which is one of its shortest budgets, and another in part. */
+    check_response(3, 4 + 4 + 2, 40, 0);
+    check_response(0, 20 + 14 + 5 + 2 * (4 + 2), 100, 0);
+    check_response(2, 10 + 25 + 8 + (20 + 3) + 2 * (4 + 2), 200, 0);
+    check_response(1, 20 + 10 + (20 + 3) + 2 * (4 + 2), 200, 0); /* its own ends come later */
+}
+
 static void test_refusal_names_the_vcpu(void **state)
 {
     const struct admission_vcpu set[] = {MAIN(4, 40), MAIN(6, 20), MAIN(10, 20), MAIN(1, 10)};
@@ -196,6 +212,7 @@ int main(void)
         cmocka_unit_test(test_ties_go_by_index),
         cmocka_unit_test(test_io_interference),
         cmocka_unit_test(test_io_vcpu_of_a_period),
+        cmocka_unit_test(test_time_that_nobody_pays),
         cmocka_unit_test(test_refusal_names_the_vcpu),
         cmocka_unit_test(test_late_response_is_the_least_solution),
         cmocka_unit_test(test_io_alone_serves_nobody),

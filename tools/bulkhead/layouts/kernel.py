@@ -140,6 +140,7 @@ class AdmissionVcpu(LittleEndianStructure):
         ("period", c_uint64),
         ("blocking", c_uint64),
         ("overrun", c_uint64),
+        ("unpaid", c_uint64),
     )
 
 

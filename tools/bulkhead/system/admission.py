@@ -78,6 +78,7 @@ def admit(vcpus: Sequence[Vcpu], counter_hz: int, supply: Supply | None = None) 
         each.period = vcpu.period * counter_hz // _NANOSECONDS_PER_SECOND
         each.blocking = _ticks_up(vcpu.blocking, counter_hz)
         each.overrun = _ticks_up(vcpu.overrun, counter_hz)
+        each.unpaid = _ticks_up(vcpu.unpaid, counter_hz)
     responses = (AdmissionResponse * count)()
     result = AdmissionResult()
     verdict = Verdict(

@@ -111,6 +111,7 @@ class Vcpu:
     is_of_period: bool = False  # an I/O VCPU that serves VCPUs of its own period alone
     blocking: int = 0  # nanoseconds for which less urgent work may hold it up
     overrun: int = 0  # nanoseconds for which it may execute beyond its budget
+    unpaid: int = 0  # nanoseconds in each period that the kernel takes for it, and no budget pays
 
     def line_of(self, key: str) -> int:
         """Return the line for a message about a key, which may be missing."""

@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from bulkhead.system.board import Board
 from bulkhead.system.core_analysis import CoreVcpu, analyse
+from bulkhead.system.inner_vcpus import InnerOverheads, inner_overheads
 from bulkhead.system.model import System
 from bulkhead.system.overheads import kernel_changes
 from bulkhead.system.problems import duration
@@ -19,6 +20,8 @@ _PAID = ("change to it", "change from it", "for the guest", "in one piece")
 _BLOCKING = ("longest entry", "change", "interrupts of others", "tick", "sum")
 _OVERRUN = ("longest entry", "change", "own interrupts", "tick", "sum")
 _NAMES = 2  # columns
+_INNER_BLOCKING = ("end of a thread", "wake-ups of others", "sum")
+_INNER_UNPAID = ("ends in each period", "once")
 _KERNEL = ("start of a thread", "end of a thread", "for the threads")
 
 
@@ -48,6 +51,14 @@ def show_overheads(system: System, board: Board, console: Console) -> None:
         for vcpu in partition.vcpus
     ]
     _show(console, ("paid by VCPUs", "VCPU", *_KERNEL), inside)
+    _show(
+        console, ("added to the response", "VCPU", *_INNER_BLOCKING), _inner_blocking(system, board)
+    )
+    _show(
+        console,
+        ("added to less urgent ones'", "VCPU", *_INNER_UNPAID),
+        _inner_unpaid(system, board),
+    )
 
 
 def _paid(each: CoreVcpu) -> list[str]:
@@ -64,6 +75,23 @@ def _blocking(each: CoreVcpu) -> list[str]:
 def _overrun(each: CoreVcpu) -> list[str]:
     parts = each.overheads
     return _durations(parts.entry, parts.leave, parts.own, parts.tick, parts.overrun)
+
+
+def _inside(system: System, board: Board) -> Iterator[tuple[str, str, InnerOverheads]]:
+    for partition in system.partitions:
+        found = inner_overheads(partition, board)
+        for vcpu, each in zip(partition.vcpus, found, strict=True):
+            yield partition.name, vcpu.name, each
+
+
+def _inner_blocking(system: System, board: Board) -> Iterator[tuple[str, ...]]:
+    for partition, name, each in _inside(system, board):
+        yield partition, name, *_durations(each.end, each.wakes, each.blocking)
+
+
+def _inner_unpaid(system: System, board: Board) -> Iterator[tuple[str, ...]]:
+    for partition, name, each in _inside(system, board):
+        yield partition, name, *_durations(each.unpaid, each.overrun)
 
 
 def _durations(*times: int) -> list[str]:

@@ -54,6 +54,11 @@ def kernel_changes(board: Board) -> Changes:
     return _changes("kernel", board)
 
 
+def kernel_end(board: Board) -> int:
+    """Return the time of an end of a VCPU's budget and its return, for which no VCPU pays."""
+    return _time(instructions()["kernel"]["end"], board)
+
+
 def _changes(table: str, board: Board) -> Changes:
     numbers = instructions()[table]
     return Changes(_time(numbers["enter"], board), _time(numbers["leave"], board))

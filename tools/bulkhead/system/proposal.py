@@ -6,10 +6,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from bulkhead.system.admission import Verdict, admit
+from bulkhead.system.admission import Verdict
 from bulkhead.system.board import Board
 from bulkhead.system.core_analysis import analyse, supplies
 from bulkhead.system.description import PERIOD_MAX, PERIOD_MIN
+from bulkhead.system.inner_vcpus import admit_inside
 from bulkhead.system.model import Partition, System
 from bulkhead.system.overheads import hypervisor_changes
 
@@ -56,4 +57,4 @@ def _has_room(system: System, partition: Partition, times: tuple[int, int], boar
     if any(each.admission.verdict is not Verdict.OK for each in analyse(tried, board)):
         return False
     supply = supplies(tried, board)[partitions.index(changed)][0]
-    return admit(changed.vcpus, board.counter_hz, supply).verdict is Verdict.OK
+    return admit_inside(changed, board, supply).verdict is Verdict.OK

@@ -6,8 +6,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Literal
 
-from bulkhead.system.admission import Response, admit
+from bulkhead.system.admission import Response
 from bulkhead.system.board import Board
+from bulkhead.system.inner_vcpus import admit_inside
 from bulkhead.system.model import System, Vcpu
 from bulkhead.system.problems import duration
 from bulkhead.system.vcpu_times import boot_supplies
@@ -44,7 +45,7 @@ def _rows(system: System, board: Board) -> Iterator[tuple[str, ...]]:
     for partition in system.partitions:
         if partition.vcpus:
             supply = received[partition.name]
-            responses = admit(partition.vcpus, board.counter_hz, supply).responses
+            responses = admit_inside(partition, board, supply).responses
             for vcpu, response in zip(partition.vcpus, responses, strict=True):
                 yield (partition.name, *_given(vcpu), *_found(response))
 

@@ -6,10 +6,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from bulkhead.layouts.kernel import VCPU_MAX
-from bulkhead.system.admission import Admission, Verdict, admit, excess_text, late_text
+from bulkhead.system.admission import Admission, Verdict, excess_text, late_text
 from bulkhead.system.board import Board
 from bulkhead.system.core_analysis import supplies
 from bulkhead.system.credit_cores import core_rules
+from bulkhead.system.inner_vcpus import admit_inside
 from bulkhead.system.model import Partition, System
 from bulkhead.system.overheads import kernel_changes
 from bulkhead.system.problems import Problem, duration, show
@@ -77,7 +78,7 @@ def _admission(
     if supply == NO_SUPPLY:
         yield from _without_supply(system, partition)
         return
-    found = admit(partition.vcpus, board.counter_hz, supply)
+    found = admit_inside(partition, board, supply)
     if found.responses:
         yield from _short_budgets(partition, board)
     if found.verdict is Verdict.OK:
@@ -96,8 +97,8 @@ def _admission(
         what = f"{who}: no response was found within its period of {period}"
         yield Problem(vcpu.line, what, "lower a budget")
     elif supply is None:
-        blocking = f", with its blocking of {duration(vcpu.blocking)}" if vcpu.blocking else ""
-        reason = excess_text(found, vcpu, "VCPUs", blocking)
+        blocking = f" and its blocking of {duration(vcpu.blocking)}" if vcpu.blocking else ""
+        reason = excess_text(found, vcpu, "VCPUs", f", with all overheads{blocking}")
         what = f"{who} may get its budget of {budget} late: {reason}"
         yield Problem(vcpu.line, what, "lower a budget, or make a period longer")
     else:
