@@ -167,6 +167,7 @@ def _read(memory: int, offset: int, count: int) -> list[Record]:
 
 def _judge(promise: Promise, diary: Sequence[Record], board: Board, found: Found) -> None:
     jobs = [each for each in diary if each.event is Event.FINISH]
+    assert not jobs or diary[-1].event is not Event.FULL, promise.who
     found.jobs += len(jobs)
     for job in jobs:
         found.late += job.span > promise.deadline

@@ -92,15 +92,14 @@ class Kind:
     admitted: bool = True  # by check, or refused
     partitions: tuple[int, int] = (2, 6)  # least and most
     has_inner: bool = False  # one of the partitions has VCPUs of its own
-    # Jobs of partitions are released a period apart; otherwise also as much later as a wake-up may
-    # be late.
+    # Jobs are released a period apart; otherwise also as much later as a wake-up may be late.
     is_periodic: bool = False
 
 
 KINDS = {
     "partitions": Kind(),
     "periodic": Kind(is_periodic=True),
-    "alone": Kind(partitions=(1, 1), has_inner=True),
+    "alone": Kind(partitions=(1, 1), has_inner=True, is_periodic=True),
     "inside": Kind(partitions=(2, 4), has_inner=True),
     "refused": Kind(admitted=False),
 }
