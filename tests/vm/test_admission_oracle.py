@@ -29,7 +29,7 @@ from bulkhead.system import overheads
 _HERE = Path(__file__).parent
 # By default, a hundred systems that check admits and ten that it refuses: 50 s of a processor.
 _SYSTEMS = {"partitions": 60, "alone": 40, "refused": 10, "inside": 6, "periodic": 6}
-_SHARDS = {"partitions": 3, "alone": 2}
+_SHARDS = {"partitions": 6, "alone": 4}
 _LONG_SHARDS, _LONG_SYSTEMS = 100, 100  # ten thousand
 _FIRST_SEED, _FIRST_LONG_SEED = 1000, 100_000
 # Defects of the schedulers. Remove a mark when its defect is mended.
@@ -107,12 +107,13 @@ _LONG = [
         _FIRST_LONG_SEED + shard * _LONG_SYSTEMS,
         _LONG_SYSTEMS,
         id=f"long-{shard}",
-        marks=(pytest.mark.long, pytest.mark.timeout(1200)),
+        marks=(pytest.mark.long, pytest.mark.timeout(7200)),
     )
     for shard in range(_LONG_SHARDS)
 ]
 
 
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize(("kind", "first", "count"), [*_DEFAULT, *_LONG])
 def test_no_admitted_job_takes_longer_than_check_says(
     kind: str, first: int, count: int, log_folder: Path
