@@ -8,8 +8,12 @@ network guest's card has taken from its tap, because a report of the guest may c
 from __future__ import annotations
 
 import re
+import subprocess
 import time
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from statistics import mean
 
 from bench.distributor.devices_first import PREFIX, before_guests
 from bench.distributor.points import Load, Point
@@ -24,9 +28,12 @@ from bulkhead.system.reports import read_reports
 
 _COMMAND_TIMEOUT_S = 60.0
 _POLL_S = 0.05
-# A move ends 350 ms after its cause, the interrupt rests for 1 s, and moves after 100 ms.
-# The guest's driver then polls on the old core until it finds no frames.
-_SETTLE_S = 4.0
+# The rate is steady if its mean of some steps differs by little from that of the steps before. A
+# rate that is never steady, because the load takes the receiver's time, is measured after the most
+# steps.
+_STEP_S = 0.5
+_STEPS, _MOST_STEPS = 4, 30
+_STEADY = 0.1
 _IPERF_PORT = 5001
 # BBR, and CUBIC at its start, send less when acknowledgements come in bursts. The acknowledgements
 # do here, because the receiver's cores are shared. Reno (RFC 5681) reacts to lost packets only.
@@ -75,8 +82,23 @@ class Seen:
     mbit_s: float
     played: int  # periods of sound, since the player's start
     lost: int
-    core: int | None  # where the card's interrupt arrives at the end, if that is known
     media_share: float  # of core 0
+    # What the distributor did, if there is one: the cores where the card's interrupt arrived, at
+    # the end of each step, and the moves in the measured time, which begins after `settled` steps.
+    places: Sequence[int] = ()
+    settled: int = 0
+    moves: int = 0
+
+
+@dataclass
+class _Received:
+    """What was received in a measurement."""
+
+    mbit_s: float
+    media_share: float
+    places: list[int] = field(default_factory=list)
+    settled: int = 0
+    moves: int = 0
 
 
 class SharedCores:
@@ -87,10 +109,16 @@ class SharedCores:
         self._end = layout.hypervisor.end
         self._vcpus = layout.system.vcpu_count
 
-    def core_of_interrupt(self) -> int:
-        """Return the core where the network's most frequent interrupt arrives."""
+    def place(self) -> tuple[int, int]:
+        """Return the core where the network's interrupt arrives, and how often it was routed.
+
+        It is the interrupt that was moved most often, and the most frequent one of several.
+        """
         sources = read_sources(self._qmp, self._end, self._vcpus)
-        return max((each for each in sources if each.partition == 1), key=lambda e: e.rate).target
+        card = max(
+            (each for each in sources if each.partition == 1), key=lambda e: (e.moves, e.rate)
+        )
+        return card.target, card.moves + card.returns
 
     def media_time(self) -> tuple[float, float]:
         """Return how long the player's guest has executed on core 0, and the time in seconds."""
@@ -121,7 +149,7 @@ class MediaAndNet:
         self._in_media("echo -1 >/proc/sys/kernel/sched_rt_runtime_us")
 
     def measure(self, point: Point, seconds: float) -> Seen:
-        """Play, let an iperf send, and measure after some time for settling."""
+        """Play, let an iperf send, and measure when the rate is steady."""
         self._running.let_run()
         if point.route is not None:
             self._in_net(_ROUTE.format(mask=1 << point.route))
@@ -131,15 +159,26 @@ class MediaAndNet:
         if point.load.audio:
             self._play(point.load)
         with before_guests():
-            rate, share = self._receive(seconds)
-        core = self._cores.core_of_interrupt() if self._cores else None
+            received = self._receive(seconds)
         if point.load.audio:
             self._in_media("killall player")
         if point.balance:
             self._in_net("killall irqbalance")
         self._running.hold()
         played, lost = parse_player(self._console()[start:])
-        return Seen(rate, played, lost, core, share)
+        return Seen(
+            received.mbit_s,
+            played,
+            lost,
+            received.media_share,
+            received.places,
+            received.settled,
+            received.moves,
+        )
+
+    def limit_link(self, megabits: int) -> None:
+        """Change the limit of the link."""
+        self._running.namespace.shape(megabits)
 
     def _play(self, load: Load) -> None:
         computations = max(load.audio - _OVERHEAD, 0)
@@ -151,8 +190,8 @@ class MediaAndNet:
         self._in_media(f"{self._player} {arguments} &")
         self._wait(_PLAYING, start)
 
-    def _receive(self, seconds: float) -> tuple[float, float]:
-        """Return the Mb/s that the card has taken, and the player's share of core 0 meanwhile.
+    def _receive(self, seconds: float) -> _Received:
+        """Measure.
 
         The iperf 2.1.8 of a Linux guest sometimes ends when its last client has gone, by "double
         free or corruption" or a segmentation fault. The guest starts it again.
@@ -164,29 +203,53 @@ class MediaAndNet:
             console.say("the guest's iperf has ended: measuring again")
         raise GuestError(f"iperf has ended early\n{self._running.process.last_words()}")
 
-    def _receive_once(self, seconds: float) -> tuple[float, float] | None:
-        """Return the same, or None if the connection has ended."""
-        target = ["-c", self._running.tap.address, "-p", str(_IPERF_PORT)]
-        target += ["-Z", _CONGESTION_CONTROL]
-        duration = str(round(_SETTLE_S + seconds + _COMMAND_TIMEOUT_S))
-        client = self._running.namespace.start([*PREFIX, "iperf", *target, "-t", duration])
-        try:
-            time.sleep(_SETTLE_S)
+    def _receive_once(self, seconds: float) -> _Received | None:
+        """Return what was received, or None if the connection has ended."""
+        places: list[int] = []
+        with self._sender(_STEP_S * _MOST_STEPS + seconds) as client:
+            rates: list[float] = []
+            while len(rates) < _MOST_STEPS and not is_steady(rates):
+                rates.append(self._step(_STEP_S, places))
+            settled, moves = len(places), self._moves()
             media_before = self._media_time()
             before, begin = self._taken(), time.monotonic()
-            time.sleep(seconds)
+            while (left := begin + seconds - time.monotonic()) > 0:
+                self._step(min(left, _STEP_S), places)
             after, end = self._taken(), time.monotonic()
             media_after = self._media_time()
+            moves = self._moves() - moves
             if client.poll() is not None:
                 return None
-        finally:
-            client.kill()
-            client.wait()
-        rate = (after - before) * 8 / 1e6 / (end - begin)
         executed, passed = (
             ends - begins for ends, begins in zip(media_after, media_before, strict=True)
         )
-        return rate, executed / passed
+        rate = (after - before) * 8 / 1e6 / (end - begin)
+        return _Received(rate, executed / passed, places, settled, moves)
+
+    @contextmanager
+    def _sender(self, seconds: float) -> Iterator[subprocess.Popen[bytes]]:
+        """Let an iperf send for at least so long, until the end of the block."""
+        target = ["-c", self._running.tap.address, "-p", str(_IPERF_PORT)]
+        target += ["-Z", _CONGESTION_CONTROL]
+        duration = str(round(seconds + _COMMAND_TIMEOUT_S))
+        client = self._running.namespace.start([*PREFIX, "iperf", *target, "-t", duration])
+        try:
+            yield client
+        finally:
+            client.kill()
+            client.wait()
+
+    def _step(self, seconds: float, places: list[int]) -> float:
+        """Wait, and note where the card's interrupt arrives. Returns the rate in Mb/s."""
+        before, begin = self._taken(), time.monotonic()
+        time.sleep(seconds)
+        after, end = self._taken(), time.monotonic()
+        if self._cores:
+            places.append(self._cores.place()[0])
+        return (after - before) * 8 / 1e6 / (end - begin)
+
+    def _moves(self) -> int:
+        return self._cores.place()[1] if self._cores else 0
 
     def _media_time(self) -> tuple[float, float]:
         if self._cores:
@@ -227,6 +290,14 @@ class MediaAndNet:
 
     def _console(self) -> str:
         return self._running.process.console()
+
+
+def is_steady(rates: Sequence[float]) -> bool:
+    """Return True if the rate was about the same in the last two times _STEPS steps."""
+    if len(rates) < 2 * _STEPS:
+        return False
+    last, before = mean(rates[-_STEPS:]), mean(rates[-2 * _STEPS : -_STEPS])
+    return last > 0 and abs(last - before) <= _STEADY * max(last, before)
 
 
 def parse_player(console: str) -> tuple[int, int]:

@@ -16,6 +16,7 @@ Run = dict[str, Number | str]
 # Systems, each of which is booted once.
 DISTRIBUTOR, FIXED, FOUR_CORES, XEN = "distributor", "fixed", "four_cores", "xen"
 _BUDGETS = "budgets"
+_OURS = (DISTRIBUTOR, FOUR_CORES)  # with the distributor
 
 LOADS = (10, 30, 50, 70, 90, 95)  # percent of core 0
 # With larger loads the rest of a core is too little for the other guest to boot.
@@ -68,6 +69,11 @@ def table() -> Iterator[Point]:
     yield Point("case7", FOUR_CORES, Load(_AUDIO, _VIDEO))
 
 
+def bases() -> list[Point]:
+    """Return the points with which the cases are compared."""
+    return [point for point in table() if point.load.audio == 0]
+
+
 def sweep() -> Iterator[Point]:
     """Yield the rivals at each load; those of one load stand side by side."""
     for audio in LOADS:
@@ -87,23 +93,45 @@ def budgets(audio: int) -> str:
 
 
 def summarise(runs: Sequence[Run]) -> dict[str, Number]:
-    """Return ratios, first those with a goal, the lost periods, and the rates in Mb/s."""
+    """Return ratios, first those with a goal, moves, lost periods, and the rates in Mb/s."""
     sweep_ratios: dict[str, Number] = {}
     for rival in _rivals(runs):
         for load in _loads(runs, rival) if rival != _ORACLE else ():
             ratios = _ratios(_rates(runs, rival, load), _rates(runs, _ORACLE, load))
             sweep_ratios |= median_and_range(f"{rival}_vs_oracle_{load}", ratios)
-    worst = min(sweep_ratios[f"{DISTRIBUTOR}_vs_oracle_{load}"] for load in LOADS)
+    ours = [sweep_ratios[key] for load in LOADS if (key := _vs_oracle(load)) in sweep_ratios]
+    worst: dict[str, Number] = {"vs_oracle_min": min(ours)} if ours else {}
+    return worst | _cases(runs) | _moves(runs) | _lost(runs) | sweep_ratios | _table_rates(runs)
+
+
+def _vs_oracle(load: int) -> str:
+    return f"{DISTRIBUTOR}_vs_oracle_{load}"
+
+
+def _cases(runs: Sequence[Run]) -> dict[str, Number]:
+    """Return the cases of the table, compared with the first one."""
     cases: dict[str, Number] = {}
     for number in PAPER:
-        if number != _FIRST:
+        if number != _FIRST and _rates(runs, f"case{number}"):
             ratios = _ratios(_rates(runs, f"case{number}"), _rates(runs, _base(number)))
             cases |= median_and_range(f"case{number}_vs_case1", ratios)
-    rates = {
-        f"mbit_s_{name}": statistics.median(_rates(runs, name))
-        for name in (*(f"case{number}" for number in PAPER), _BASE_OF_FOUR_CORES)
+    return cases
+
+
+def _table_rates(runs: Sequence[Run]) -> dict[str, Number]:
+    names = (*(f"case{number}" for number in PAPER), _BASE_OF_FOUR_CORES)
+    return {
+        f"mbit_s_{name}": statistics.median(rates)
+        for name in names
+        if (rates := _rates(runs, name))
     }
-    return {"vs_oracle_min": worst} | cases | _lost(runs) | sweep_ratios | rates
+
+
+def _moves(runs: Sequence[Run]) -> dict[str, Number]:
+    """Return how often the distributor routed the card's interrupt while a rate was measured."""
+    ours = [each for each in runs if each["system"] in _OURS]
+    minutes = sum(float(each["measured_s"]) for each in ours) / 60
+    return {"moves_per_minute": sum(int(each["moves"]) for each in ours) / minutes}
 
 
 def _base(case: int) -> str:
@@ -137,9 +165,8 @@ def _ratios(ones: Sequence[float], others: Sequence[float]) -> list[float]:
 
 def _lost(runs: Sequence[Run]) -> dict[str, Number]:
     """Return the periods of sound that were lost with the distributor, and in each rival."""
-    ours = (DISTRIBUTOR, FOUR_CORES)
     found: dict[str, Number] = {
-        "periods_lost": sum(int(each["lost"]) for each in runs if each["system"] in ours)
+        "periods_lost": sum(int(each["lost"]) for each in runs if each["system"] in _OURS)
     }
     for rival in _rivals(runs):
         if rival != DISTRIBUTOR:
@@ -149,7 +176,14 @@ def _lost(runs: Sequence[Run]) -> dict[str, Number]:
 
 
 def draw(folder: Path, conditions: str, runs: Sequence[Run]) -> None:
-    """Draw the sweep and the table, as files in the folder."""
+    """Draw what was measured, the sweep and the table, as files in the folder."""
+    if _rivals(runs):
+        _draw_sweep(folder, conditions, runs)
+    if _rates(runs, f"case{_FIRST}"):
+        _draw_table(folder, conditions, runs)
+
+
+def _draw_sweep(folder: Path, conditions: str, runs: Sequence[Run]) -> None:
     plot.lines(
         folder / "sweep.svg",
         "A network beside a media player",
@@ -164,6 +198,9 @@ def draw(folder: Path, conditions: str, runs: Sequence[Run]) -> None:
         },
         logarithmic=False,
     )
+
+
+def _draw_table(folder: Path, conditions: str, runs: Sequence[Run]) -> None:
     numbers = [number for number in PAPER if number != _FIRST]
     ours = [
         100 * statistics.median(_ratios(_rates(runs, f"case{each}"), _rates(runs, _base(each))))

@@ -74,6 +74,8 @@ def runs(rivals: set[str]) -> list[Run]:
                     "audio": point.load.audio,
                     "mbit_s": rate,
                     "lost": 1 if point.name in ("case4", "case6", "irqbalance") else 0,
+                    "moves": 1 if point.name in ("case7", "irqbalance") else 0,
+                    "measured_s": 5.0,
                 }
             )
     return found
@@ -110,6 +112,30 @@ def test_lost_periods_of_the_distributor_are_those_of_its_systems() -> None:
     assert summary["periods_lost_irqbalance"] == 2 * len(LOADS)
     assert summary["periods_lost_floor"] == 0
     assert summary["periods_lost_xen"] == 0
+
+
+def test_moves_of_the_distributors_systems_by_time() -> None:
+    summary = summarise(runs(_ALL))
+    ours = [each for each in (*table(), *sweep()) if each.system in ("distributor", "four_cores")]
+    minutes = 2 * len(ours) * 5.0 / 60
+    assert summary["moves_per_minute"] == pytest.approx(2 / minutes)
+
+
+@pytest.mark.parametrize("case", ["table", "sweep"])
+def test_points_of_one_case(distributor: Any, tmp_path: Path, case: str) -> None:
+    names = {point.name for point in getattr(points, case)()}
+    some = [each for each in runs(_ALL) if each["point"] in names]
+    summary = summarise(some)
+    assert ("vs_oracle_min" in summary) == (case == "sweep")
+    assert ("case7_vs_case1" in summary) == (case == "table")
+    draw(tmp_path, "on a Monday", some)
+    assert [each.name for each in tmp_path.iterdir()] == [f"{case}.svg"]
+    assert case in distributor.CASES
+
+
+def test_the_link_is_calibrated_without_a_load() -> None:
+    assert [point.name for point in points.bases()] == ["case1", "case1_four_cores"]
+    assert all(point.load == points.Load(0) for point in points.bases())
 
 
 def test_rivals_that_were_not_measured_are_left_out() -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Two Linux guests on the same cores: what is measured when the receiving iperf has ended."""
+"""Two Linux guests on the same cores: when and what is measured."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from bench.distributor import media_and_net
-from bench.distributor.media_and_net import MediaAndNet
+from bench.distributor.media_and_net import MediaAndNet, is_steady
 from bench.distributor.points import Load, Point
 
 from bulkhead.running.guest import GuestError
@@ -38,37 +38,50 @@ class FakeShell:
         return "last words"
 
 
-class FakeNamespace:
-    """The other end of the network: a card that takes 1,000,000 bytes between two looks."""
+class FakeClock:
+    """The time, which passes while the bench sleeps."""
 
-    def __init__(self, ends: Sequence[bool]) -> None:
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
+
+
+class FakeNamespace:
+    """The other end of the network: a card that takes 1,000,000 bytes a second from a time on."""
+
+    def __init__(self, ends: Sequence[bool], clock: FakeClock, begin: float) -> None:
         self.ends = list(ends)  # of each iperf: whether it ends early
-        self.taken = 0
+        self.clock = clock
+        self.begin = begin
 
     def start(self, _command: Sequence[str]) -> Any:
         ended = 1 if self.ends.pop(0) else None
         return SimpleNamespace(poll=lambda: ended, kill=lambda: None, wait=lambda: None)
 
     def run(self, _command: Sequence[str]) -> Any:
-        self.taken += 1_000_000
-        return SimpleNamespace(stdout=str(self.taken))
+        taken = round(1_000_000 * max(0.0, self.clock.now - self.begin))
+        return SimpleNamespace(stdout=str(taken))
 
 
-def guests(monkeypatch: pytest.MonkeyPatch, ends: Sequence[bool]) -> MediaAndNet:
-    times = iter(range(1000))
-    monkeypatch.setattr("time.sleep", lambda _: None)
-    monkeypatch.setattr("time.monotonic", lambda: float(next(times)))
+def guests(
+    monkeypatch: pytest.MonkeyPatch, ends: Sequence[bool], begin: float = 0.0
+) -> MediaAndNet:
+    clock = FakeClock()
+    monkeypatch.setattr("time.sleep", clock.sleep)
+    monkeypatch.setattr("time.monotonic", lambda: clock.now)
     monkeypatch.setattr(media_and_net, "before_guests", nullcontext)
     running: Any = SimpleNamespace(
         process=FakeShell(),
-        namespace=FakeNamespace(ends),
+        namespace=FakeNamespace(ends, clock, begin),
         tap=SimpleNamespace(address="10.77.0.10", interface="tap0"),
         let_run=lambda: None,
         hold=lambda: None,
     )
-    executed = iter(range(1000))
+    moves = iter(range(1000))
     cores: Any = SimpleNamespace(
-        media_time=lambda: (float(next(executed)), 2.0 * next(times)), core_of_interrupt=lambda: 1
+        media_time=lambda: (clock.now / 4, clock.now), place=lambda: (1, next(moves))
     )
     return MediaAndNet(running, cores=cores)
 
@@ -84,3 +97,30 @@ def test_a_measurement_is_repeated_when_the_guests_iperf_has_ended(
 def test_an_iperf_that_always_ends_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(GuestError, match="iperf has ended early\nlast words"):
         guests(monkeypatch, [True] * 10).measure(_POINT, 1)
+
+
+def test_the_rate_is_measured_when_it_is_steady(monkeypatch: pytest.MonkeyPatch) -> None:
+    at_once = guests(monkeypatch, [False]).measure(_POINT, 1)
+    assert (at_once.settled, list(at_once.places), at_once.moves) == (8, [1] * 10, 3)
+    assert at_once.media_share == 0.25
+    later = guests(monkeypatch, [False], 3.0).measure(_POINT, 1)
+    assert (later.settled, later.mbit_s) == (14, 8)
+
+
+def test_a_rate_that_is_never_steady_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert guests(monkeypatch, [False], 1000.0).measure(_POINT, 1).settled == 30
+
+
+@pytest.mark.parametrize(
+    ("rates", "steady"),
+    [
+        ([100.0] * 7, False),
+        ([100.0] * 8, True),
+        ([0.0] * 8, False),
+        ([50.0] * 4 + [100.0] * 4, False),
+        ([50.0] * 9 + [90.0] * 4 + [100.0] * 4, True),
+        ([50.0, 150.0] * 4, True),
+    ],
+)
+def test_steady_rates(rates: Sequence[float], steady: bool) -> None:
+    assert is_steady(rates) == steady

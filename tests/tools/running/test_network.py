@@ -28,3 +28,10 @@ def test_the_link_is_shaped_if_a_rate_is_given(megabits: int | None, host: str) 
             lines = [line for line in shaped.splitlines() if wanted in line and "tbf" in line]
             assert [f"rate {megabits}Mbit" in line for line in lines] == [True] * bool(megabits)
         assert ("port0" in bridged) == bool(megabits)
+
+
+def test_the_limit_of_the_link_can_be_changed() -> None:
+    with Namespace(number=8, megabits=400) as namespace:
+        namespace.shape(50)
+        shaped = namespace.run(["tc", "qdisc", "show"]).stdout
+        assert (shaped.count("rate 50Mbit"), shaped.count("rate 400Mbit")) == (2, 0)

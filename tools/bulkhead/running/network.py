@@ -109,9 +109,14 @@ class Namespace:
         self._ip("link", "set", "port0", "master", "bridge0")
         for interface in (self._host, "port0"):
             self._ip("link", "set", interface, "up")
+        self.shape(megabits, "add")
+
+    def shape(self, megabits: int, action: str = "change") -> None:
+        """Change the limit of the link, which must have one."""
+        for interface in (self._host, "port0"):
             done = self.run(
                 [
-                    _program("tc"), "qdisc", "add", "dev", interface, "root", "tbf",
+                    _program("tc"), "qdisc", action, "dev", interface, "root", "tbf",
                     "rate", f"{megabits}mbit", "burst", "64kb", "latency", "20ms",
                 ]
             )  # fmt: skip
