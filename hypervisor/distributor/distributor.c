@@ -25,13 +25,20 @@ static void lock_distribution(struct partition *partition)
     ticket_lock_take(&partition->distribution.lock, TICKET_LOCK_PATIENCE);
 }
 
-/* Returns the time until which a source rests that goes home now: in a second. */
-static uint64_t rest_end(void)
+/* Returns the time in windows. `part`: duration of a part, in ticks. */
+static uint32_t windows_of(uint64_t ticks, uint64_t part)
 {
-    return register_read(cntpct_el0) + register_read(cntfrq_el0);
+    return (uint32_t)(ticks / (part * PROFILE_PARTS));
 }
 
-_Static_assert(DISTRIBUTION_REST == PROFILE_PARTS_A_SECOND, "rest() is a second");
+/* Returns the duration of a part, in ticks. */
+static uint64_t part_of_counter(void)
+{
+    return register_read(cntfrq_el0) / PROFILE_PARTS_A_SECOND;
+}
+
+_Static_assert(DISTRIBUTION_REST *PROFILE_PARTS == PROFILE_PARTS_A_SECOND,
+               "a source rests for a second");
 
 /* Records the route. Called before the route is written to the hardware, so that an interrupt that
  * follows it finds its VCPU (route.h). */
@@ -47,7 +54,8 @@ void distributor_begin_route(struct partition *partition, uint32_t number, uint3
 
     lock_distribution(partition);
     if (source != NULL) {
-        distribution_set_home(source, vcpu, rest_end());
+        distribution_set_home(source, vcpu,
+                              windows_of(register_read(cntpct_el0), part_of_counter()));
     }
     record_route(partition, number, vcpu);
 }
@@ -62,6 +70,16 @@ static uint32_t all_vcpus(const struct partition *partition)
     return (UINT32_C(1) << partition->constant.described->vcpu_count) - 1;
 }
 
+/* Returns true if the SPI is active in the GIC: it is listed or set aside for a VCPU. */
+static bool is_active(const struct partition *partition, uint32_t number)
+{
+    uintptr_t registers = gic_distributor(partition->constant.system).interrupts;
+
+    return muted_has(partition, number) ||
+           (device_read32(registers + GIC_ISACTIVER + UINT64_C(4) * (number / 32)) >> number % 32 &
+            1) != 0;
+}
+
 /* Announces another route of an SPI. A pending interrupt stays pending, and an active one stays
  * active (IHI 0069, GICD_IROUTER<n>). An active interrupt may be pending for the guest in a list
  * register of the VCPU that the SPI leaves, because the guest has masked its interrupts, or it may
@@ -69,14 +87,7 @@ static uint32_t all_vcpus(const struct partition *partition)
  * have to be called: bit n for VCPU n. */
 static uint32_t announce_route(struct partition *partition, uint32_t number)
 {
-    uintptr_t registers = gic_distributor(partition->constant.system).interrupts;
-
-    if (!muted_has(partition, number) &&
-        (device_read32(registers + GIC_ISACTIVER + UINT64_C(4) * (number / 32)) >> number % 32 &
-         1) == 0) {
-        return 0;
-    }
-    return listed_announce(partition, all_vcpus(partition));
+    return is_active(partition, number) ? listed_announce(partition, all_vcpus(partition)) : 0;
 }
 
 void distributor_follow_route(struct vcpu *vcpu, uint32_t number)
@@ -98,16 +109,35 @@ static uint32_t route_to_target(struct partition *partition,
     return announce_route(partition, source->number);
 }
 
+/* Returns the sources that the VCPU has taken and that are active. */
+static uint32_t active_sources(const struct vcpu *vcpu)
+{
+    const struct partition *partition = vcpu->partition;
+    const struct distribution_source *sources = partition->distribution.sources;
+    uint32_t active = 0;
+
+    for (unsigned i = 0; i < PROFILE_SOURCES && sources[i].number != 0; i++) {
+        if (sources[i].target == vcpu->number && sources[i].home != vcpu->number &&
+            is_active(partition, sources[i].number)) {
+            active |= UINT32_C(1) << i;
+        }
+    }
+    return active;
+}
+
 static void close_window(struct vcpu *vcpu, struct distribution_window *window)
 {
+    struct distribution_log *log = &processor_this()->shared->log;
     struct partition *partition = vcpu->partition;
     uint32_t called;
 
     lock_distribution(partition);
+    window->partition = (uint16_t)partition->constant.index;
     window->vcpu = vcpu->number;
     window->neighbours = vcpus_on_same_core(vcpu);
+    window->active = active_sources(vcpu);
     window->has_offered = false;
-    distribution_close_window(&partition->distribution, &vcpu->profile, window);
+    distribution_close_window(&partition->distribution, &vcpu->profile, window, log);
     called = window->has_offered ? all_vcpus(partition) : 0;
     for (uint32_t left = window->routed; left != 0; left &= left - 1) {
         called |= route_to_target(partition, &partition->distribution.sources[__builtin_ctz(left)]);
@@ -118,9 +148,13 @@ static void close_window(struct vcpu *vcpu, struct distribution_window *window)
 
 void distributor_return_all(struct vcpu *vcpu)
 {
-    struct distribution_window window = {.parts = PROFILE_PARTS, .rest = rest_end()};
+    uint64_t now = register_read(cntpct_el0), part = part_of_counter();
+    struct distribution_window window = {
+        .now = now, .part = part, .parts = PROFILE_PARTS, .time = windows_of(now, part)};
 
-    close_window(vcpu, &window);
+    if (vcpu->shared != NULL) {
+        close_window(vcpu, &window);
+    }
 }
 
 /* Returns true if the guest has enabled Group 1 on this VCPU. Then the VCPU is on, because a VCPU
@@ -133,10 +167,12 @@ static bool is_open(const struct processor *processor, const struct vcpu *vcpu)
     return (control & ICH_VMCR_GROUP1) != 0;
 }
 
-/* Closes the window of a VCPU after measuring whether it has room. To take a source, the core must
- * not be busy: it was idle for at least 2 / 5 of the window. To keep a source, the core must have
- * been idle, or have executed the source's VCPU, for 1 / 4 of the window. The VCPU's own time
- * counts, because the work for the source is no reason to give it back. */
+static uint8_t percent(uint64_t ticks, uint64_t whole)
+{
+    return (uint8_t)(ticks < whole ? ticks * 100 / whole : 100);
+}
+
+/* Closes the window of a VCPU after measuring what it and others have used. */
 static void evaluate_vcpu(const struct processor *processor, struct vcpu *vcpu, uint64_t now)
 {
     struct shared_core *core = processor->shared;
@@ -149,12 +185,11 @@ static void evaluate_vcpu(const struct processor *processor, struct vcpu *vcpu, 
     shared->judged = now;
     shared->used_before = vcpu->report.used;
     shared->idle_before = core->ledger.idle;
-    window->is_busy = idle * 5 < ticks * 2;
+    window->used = percent(used, ticks);
+    window->idle = percent(idle, ticks);
     window->may_offer = vcpu->partition->constant.described->distribute != 0;
     window->is_open = is_open(processor, vcpu);
-    window->can_keep = !window->is_contended && (idle + used) * 4 >= ticks;
-    window->has_room = window->is_open && !window->is_contended && !window->is_busy &&
-                       used <= window->parts * shared->room;
+    window->has_budget = used <= window->parts * shared->room;
     close_window(vcpu, window);
 }
 
@@ -168,8 +203,7 @@ static void begin_closing(struct shared_core *core, uint64_t now)
 
     core->closing = (now - window->now) / window->part;
     window->now += core->closing * window->part;
-    window->lease = window->now + window->part * DISTRIBUTION_LEASE;
-    window->rest = window->now + window->part * DISTRIBUTION_REST;
+    window->time = windows_of(window->now, window->part);
     window->parts += core->closing;
 }
 
@@ -188,6 +222,9 @@ static void close_next_parts(struct shared_core *core)
     }
 }
 
+/* Parts from a window of a core that has taken a source to the next exit, at most. */
+#define LOOK_PARTS 35u
+
 /* Closes the window of the next VCPU. Only one is closed in an exit, so that no exit takes long.
  * The most urgent VCPU is the first. The next part begins to be closed after the windows of all
  * VCPUs. */
@@ -201,8 +238,9 @@ static void close_next_window(const struct processor *processor, uint64_t now)
     if (core->judged == core->vcpu_count) {
         core->judged = 0;
         core->has_to_judge = false;
-        core->look_due = window->has_taken ? window->lease : UINT64_MAX;
+        core->look_due = window->has_taken ? window->now + LOOK_PARTS * window->part : UINT64_MAX;
         window->parts = 0;
+        window->urgent = 0;
         window->is_contended = false;
         window->has_taken = false;
     }

@@ -22,6 +22,9 @@ struct profile_source {
 
 struct profile {
     struct profile_source sources[PROFILE_SOURCES]; /* in the order of the partition's sources */
+    /* Time, in windows, until which the VCPU has no room, because more urgent ones have had
+     * periodic sources. */
+    uint32_t contended;
     uint8_t arrivals[PROFILE_INTERRUPTS]; /* deliveries in this part, by INTID; at most 255 */
 };
 

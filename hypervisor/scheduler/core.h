@@ -40,6 +40,7 @@ struct shared_core {
     /* Another choice is due: a VCPU got work, or the timer expired, at ledger.charged. */
     bool reschedule;
     struct distribution_window window; /* distributor/: the window that is open */
+    struct distribution_log log;       /* distributor/: its last decisions */
     unsigned vcpu_count; /* number of VCPUs of the core; they have the levels 0 to vcpu_count - 1 */
     uint64_t closing;    /* distributor/: parts that are being closed; 0: none */
     unsigned closed;     /* distributor/: number of VCPUs for which they have been closed */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A guest with two VCPUs and one SPI, which it makes pending itself. Without PLAYS the SPI is
- * always periodic. With PLAYS it is sporadic from 3 to 5 s, and from time to time the guest does
+ * always periodic. With PLAYS it is sporadic from 3 to 15 s, and from time to time the guest does
  * something that ends a move (play()). It prints which VCPU got how many. With BUSY the second VCPU
  * never sleeps.
  *
@@ -127,7 +127,7 @@ static void report(uint32_t ms, uint32_t raised)
 static bool comes(uint32_t ms)
 {
 #ifdef PLAYS
-    if (ms >= 3000 && ms < 5000) {
+    if (ms >= 3000 && ms < 15000) {
         return ms % SPORADIC_MS == 0;
     }
 #endif
@@ -140,18 +140,18 @@ static void play(uint32_t ms, uint32_t raised)
     if (ms % REPORT_MS == 0) {
         report(ms, raised);
     }
-    if (ms == 8000) {
+    if (ms == 18000) {
         end_second();
-    } else if (ms == 10000) {
+    } else if (ms == 20000) {
         start_second();
-    } else if (ms == 13000) {
+    } else if (ms == 23000) {
         set_route(source, 0);
-    } else if (ms == 15000) {
+    } else if (ms == 25000) {
         second_is_deaf = true;
-    } else if (ms == 17000) {
+    } else if (ms == 27000) {
         end_second();
         start_second();
-    } else if (ms == 19000) {
+    } else if (ms == 29000) {
         print("end\n");
     }
 #else

@@ -120,6 +120,17 @@ class TraceKind(IntEnum):
     INTERRUPT = 3
 
 
+class DistributionReason(IntEnum):
+    """enum distribution_reason"""
+
+    COLLIDED = 0
+    CROWDED = 1
+    HOME = 2
+    SPORADIC = 3
+    UNTAKEN = 4
+    CLOSED = 5
+
+
 class DescriptionCore(LittleEndianStructure):
     """struct description_core"""
 
@@ -379,6 +390,38 @@ class TraceRecord(LittleEndianStructure):
     )
 
 
+class DistributionDecision(LittleEndianStructure):
+    """struct distribution_decision"""
+
+    _pack_ = 1
+    _fields_ = (
+        ("time", c_uint64),
+        ("number", c_uint16),
+        ("rate", c_uint16),
+        ("partition", c_uint16),
+        ("reason", c_uint8),
+        ("vcpu", c_uint8),
+        ("origin", c_uint8),
+        ("target", c_uint8),
+        ("demand", c_uint8),
+        ("doubled", c_uint8),
+        ("idle", c_uint8),
+        ("used", c_uint8),
+        ("urgent", c_uint8),
+        ("is_contended", c_uint8),
+    )
+
+
+class DistributionLog(LittleEndianStructure):
+    """struct distribution_log"""
+
+    _pack_ = 1
+    _fields_ = (
+        ("count", c_uint64),
+        ("decisions", DistributionDecision * 16),
+    )
+
+
 class SharedCore(LittleEndianStructure):
     """struct shared_core"""
 
@@ -386,7 +429,9 @@ class SharedCore(LittleEndianStructure):
     _fields_ = (
         ("trace", Trace),
         ("vcpus", c_uint64 * 32),
-        ("_272", c_uint8 * 2392),
+        ("_272", c_uint8 * 2352),
+        ("log", DistributionLog),
+        ("_3016", c_uint8 * 40),
     )
 
 
@@ -401,9 +446,9 @@ class DistributionSource(LittleEndianStructure):
         ("target", c_uint8),
         ("is_periodic", c_uint8),
         ("_7", c_uint8 * 1),
-        ("moves", c_uint32),
-        ("returns", c_uint32),
-        ("_16", c_uint8 * 16),
+        ("moves", c_uint16),
+        ("returns", c_uint16),
+        ("_12", c_uint8 * 20),
     )
 
 
