@@ -18,6 +18,8 @@ import pytest
 from support.bare_guest import build_guest
 from support.written_system import TWO_STATES, StartGuest
 
+from bulkhead.inspecting.reports import physical_memory
+from bulkhead.running.attach import facts_of
 from bulkhead.running.guest import GuestProcess
 from bulkhead.running.qemu import UserNetwork
 from bulkhead.settings import Settings
@@ -25,6 +27,7 @@ from bulkhead.system.assemble import assemble, read
 from bulkhead.system.interrupt_sources import InterruptSource, read_sources
 from bulkhead.system.layout import Layout
 from bulkhead.system.machine import machine
+from bulkhead.tracing.core_moves import Move, read_moves
 
 _SOURCE = Path(__file__).parent / "distributor" / "guest.c"
 _REPORT = re.compile(
@@ -99,6 +102,15 @@ def _sources(guest: GuestProcess, layout: Layout) -> dict[str, InterruptSource]:
     return {names[each.partition]: each for each in found}
 
 
+def _moves(guest: GuestProcess, layout: Layout) -> list[Move]:
+    """Return what ./bulkhead trace shows of the moves, which are all those of one interrupt."""
+    running = facts_of(layout)
+    moves = read_moves(running, running.shared_cores, physical_memory(guest.qmp()))
+    assert {(each.partition, each.interrupt) for each in moves} == {("plays", moves[0].interrupt)}
+    assert all({each.origin, each.target} == {0, 1} for each in moves)
+    return moves
+
+
 @pytest.mark.parametrize(
     ("board_keys", "keys", "machine_options"),
     [
@@ -139,6 +151,13 @@ def test_a_source_moves_and_comes_home(
     assert (sources["plays"].home, sources["plays"].target) == (0, 1)
     assert all(each.is_periodic for each in sources.values())
     assert sources["plays"].rate == pytest.approx(500, abs=20)
+    moves = _moves(guest, layout)
+    assert [each.reason for each in moves] == [
+        "collided", "sporadic", "collided", "VCPU closed", "collided", "collided", "not taken",
+        "collided",
+    ]  # fmt: skip
+    assert all(each.decided_by == 1 and each.idle >= 40 for each in moves if each.target == 1)
+    assert 11 <= (moves[1].time_ns - moves[0].time_ns) / 1e9 <= 13
 
 
 def test_a_restart_ends_moves(start_guest: StartGuest, tmp_path: Path) -> None:

@@ -20,6 +20,8 @@ from bulkhead.layouts.hypervisor import (
     TRACE_KIND_SHIFT,
     TRACE_LEVEL_SHIFT,
     TRACE_NONE,
+    DistributionDecision,
+    DistributionReason,
     Processor,
     SharedCore,
     Trace,
@@ -32,6 +34,7 @@ from bulkhead.running.attach import GuestMemory, Running
 from bulkhead.system.description import PAGE_BYTES
 from bulkhead.tracing import trace_command
 from bulkhead.tracing.core_command import trace_cores
+from bulkhead.tracing.core_moves import read_moves
 from bulkhead.tracing.core_ring import CAPACITY, CoreTrace, Kind, read_core
 from bulkhead.tracing.core_schedule import make_schedule
 from bulkhead.tracing.timeline import State
@@ -62,6 +65,7 @@ class Memory:
     partitions: tuple[int, ...] = (LOOP, MEDIA)
     states: tuple[int, ...] = (1, 1)
     number: int = 0  # of each VCPU in its partition
+    decisions: Sequence[DistributionDecision] = ()
     after_ring: Callable[[Memory], None] | None = None  # called when the ring has been read
 
     def read(self, address: int, size: int) -> bytes:
@@ -84,6 +88,9 @@ class Memory:
         core = SharedCore(trace=Trace(ring=self.ring, written=written))
         for level, page in enumerate(self.vcpus):
             core.vcpus[level] = page
+        core.log.count = len(self.decisions)
+        for number, decision in enumerate(self.decisions):
+            core.log.decisions[number % len(core.log.decisions)] = decision
         put(PLACE, core)
         for page, partition, state in zip(self.vcpus, self.partitions, self.states, strict=True):
             report = VcpuReport(magic=self.magic, processor=CORE, partition=partition, state=state)
@@ -386,6 +393,43 @@ def test_output(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         assert text in picture
     trace_cores(RUNNING, [CORE], Memory(SCHEDULE).read, None, options)
     assert files["svg"].read_text() == picture
+
+
+def decision(time: int, **values: int) -> DistributionDecision:
+    reason = int(DistributionReason.COLLIDED)
+    return DistributionDecision(
+        **{"time": time, "number": 37, "partition": MEDIA, "reason": reason} | values
+    )
+
+
+def test_moves_of_interrupts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Both VCPUs of the fake memory are of core 1."""
+    made = decision(
+        2_500_000_000, rate=24, demand=60, doubled=1, idle=55, used=5, urgent=40, is_contended=1
+    )
+    memory = Memory(SCHEDULE, decisions=[made])
+    file = tmp_path / "json"
+    trace_cores(RUNNING, [CORE], memory.read, None, TraceOptions("shared", json=file))
+    printed = capsys.readouterr().out
+    (row,) = (line for line in printed.splitlines() if "collided" in line)
+    assert [cell.strip() for cell in row.strip("│").split("│")] == [
+        "2.500", "media", "37", "1", "1", "collided", "1", "240", "60%", "1", "55%", "5%", "40%",
+        "yes",
+    ]  # fmt: skip
+    (move,) = json.loads(file.read_text())["moves"]
+    assert (move["time_ns"], move["reason"], move["demand"]) == (2_500_000_000, "collided", 60)
+
+
+def test_the_decision_that_may_be_overwritten_is_left_out() -> None:
+    made = [decision(1 + number) for number in range(40)]
+    moves = read_moves(RUNNING, [CORE], Memory(decisions=made).read)
+    assert [move.time_ns for move in moves] == list(range(26, 41))
+
+
+@pytest.mark.parametrize("wrong", [{"reason": 9}, {"partition": 7}, {"origin": 1}, {"target": 1}])
+def test_a_damaged_decision(wrong: dict[str, int]) -> None:
+    with pytest.raises(UserError, match="the trace of core 1 is damaged: a decision"):
+        read_moves(RUNNING, [CORE], Memory(decisions=[decision(1, **wrong)]).read)
 
 
 def test_choice_of_cores() -> None:

@@ -11,6 +11,7 @@ from bulkhead import console
 from bulkhead.inspecting.reports import Read
 from bulkhead.running.attach import Running
 from bulkhead.system.problems import duration
+from bulkhead.tracing.core_moves import Move, move_records, moves_table, read_moves
 from bulkhead.tracing.core_ring import CAPACITY, CoreTrace, read_core
 from bulkhead.tracing.core_schedule import CoreEvent, CoreSchedule, Reason, make_schedule
 from bulkhead.tracing.timeline import Lane, State, longest
@@ -46,10 +47,13 @@ def trace_cores(
         make_schedule(trace, 0 if last_ns is None else trace.records[-1].time_ns - last_ns)
         for trace in traces
     ]
+    moves = read_moves(running, cores, read)
     for schedule in schedules:
         _show(running.name, schedule)
+    if moves:
+        console.results().print(moves_table(running, moves))
     if options.json is not None:
-        record = _record(running, schedules)
+        record = _record(running, schedules, moves)
         options.json.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
     if options.perfetto is not None:
         from bulkhead.tracing.perfetto import encode_lanes
@@ -153,11 +157,14 @@ def _draw(options: TraceOptions, name: str, schedules: Sequence[CoreSchedule]) -
     draw_rows(options.svg, name, rows, start, end)
 
 
-def _record(running: Running, schedules: Sequence[CoreSchedule]) -> dict[str, object]:
+def _record(
+    running: Running, schedules: Sequence[CoreSchedule], moves: Sequence[Move]
+) -> dict[str, object]:
     return {
         "system": running.name,
         "frequency_hz": running.counter_hz,
         "cores": [_core_record(schedule) for schedule in schedules],
+        "moves": move_records(moves),
     }
 
 

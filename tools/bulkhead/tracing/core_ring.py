@@ -98,6 +98,12 @@ def read_core(running: Running, core: int, read: Read) -> CoreTrace:
     return _Reader(running, core, read).trace()
 
 
+def read_page(running: Running, core: int, read: Read) -> SharedCore:
+    """Return a copy of a shared core's page."""
+    reader = _Reader(running, core, read)
+    return SharedCore.from_buffer_copy(reader.page(reader.place()))
+
+
 @dataclass(frozen=True)
 class _Reader:
     running: Running
@@ -105,7 +111,7 @@ class _Reader:
     read_physical: Read
 
     def trace(self) -> CoreTrace:
-        place = self._place()
+        place = self.place()
         pages, ring, written = self._state(place)
         if written == 0:
             raise UserError(f"the trace of core {self.core} has no records yet", "call again")
@@ -138,7 +144,7 @@ class _Reader:
             )
         return self.read_physical(address, size)
 
-    def _place(self) -> int:
+    def place(self) -> int:
         """Return the address of the core's page."""
         pages = self.running.vcpus + self.running.cores - self.core
         processor = self.running.hypervisor_end - pages * PAGE_BYTES
@@ -148,10 +154,12 @@ class _Reader:
             raise UserError(f"core {self.core} has not started yet", "call again")
         return int(place)
 
+    def page(self, place: int) -> bytes:
+        return self._read(place, sizeof(SharedCore), "the core's page")
+
     def _state(self, place: int) -> tuple[list[int], int, int]:
         """Return the addresses of the VCPUs by level, that of the ring, the number of records."""
-        page = self._read(place, sizeof(SharedCore), "the core's page")
-        core = SharedCore.from_buffer_copy(page)
+        core = SharedCore.from_buffer_copy(self.page(place))
         written = core.trace.written
         if written % _RECORD_BYTES:
             raise DamagedTrace(self.core, f"{written} bytes of records")
