@@ -6,13 +6,17 @@ the programs at the other end of its network, need some time, too. If the host d
 equally, the guests' loads would grow by the time of the devices, and the host would interrupt the
 sound, instead of the guests' competition. Real-time priorities divide the time as on a board:
 devices are first, then the core with the sound, then the others.
+
+Cores that are more than the processors have no real-time priority, because a core that waits for
+another one in a loop must not keep it from its processor. But they have the best of the ordinary
+ones, so that what else executes on the host takes little of their time.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import psutil
 
@@ -21,6 +25,7 @@ from bulkhead.running.guest import GuestProcess
 
 _QUERY = "query-cpus-fast"
 _DEVICES, _FIRST_CORE, _CORES = 52, 51, 50
+_BEST_NICENESS = -20
 # Starts a command at the other end of the network with this priority. chrt is in util-linux.
 PREFIX = ("chrt", "--fifo", str(_DEVICES))
 
@@ -37,6 +42,9 @@ def put_devices_first(guest: GuestProcess, cores: int) -> None:
         priority = priority_of(numbers.get(thread.id), cores, processors)
         if priority is not None:
             real_time.set_priority(thread.id, priority)
+        else:
+            with suppress(ProcessLookupError):
+                os.setpriority(os.PRIO_PROCESS, thread.id, _BEST_NICENESS)
 
 
 @contextmanager
@@ -52,8 +60,7 @@ def before_guests() -> Iterator[None]:
 def priority_of(core: int | None, cores: int, processors: int) -> int | None:
     """Return the priority of the thread that executes a core, or of another thread (None).
 
-    Returns None for an ordinary priority: if there are more cores than processors, a core that
-    waits for another one in a loop must not keep it from its processor.
+    Returns None for an ordinary priority.
     """
     if core is None:
         return _DEVICES

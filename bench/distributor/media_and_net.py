@@ -50,9 +50,9 @@ _REPORT = re.compile(r"player: (\d+) periods played, (\d+) lost\n")
 _PLAYING = re.compile(r"player: playing\n")
 _CARD = "virtio0"
 _FREQUENCY = 62_500_000  # of QEMU's counter, Hz
-# For each interrupt of the card; in Linux's /proc/interrupts its name stands at the end of the line.
-# With the line that shows its end, a command has less than the 128 keys that the hypervisor keeps
-# for a guest that does not execute.
+# For each interrupt of the card, whose name stands at the end of the line in /proc/interrupts. With
+# the line that shows its end, a command has less than the 128 keys that the hypervisor keeps for a
+# guest that does not execute.
 _ROUTE = (
     f"grep {_CARD} /proc/interrupts | while read i x; "
     "do echo {mask:x} >/proc/irq/${{i%:}}/smp_affinity; done"
