@@ -8,13 +8,13 @@ runs at a time: it plays and receives for some seconds, and is held until its ne
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Set
+from collections.abc import Iterator, Sequence, Set
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import partial
 
 from bench.distributor import points
-from bench.distributor.devices_first import put_devices_first
+from bench.distributor.devices_first import before_other_sessions, put_devices_first
 from bench.distributor.media_and_net import DOM0_TERMINAL, MediaAndNet, SharedCores
 from bench.distributor.points import (
     BUDGET_LOADS,
@@ -58,10 +58,10 @@ _WINDOW = '"sysctl.net.ipv4.tcp_rmem=4096 1048576 6291456"'
 _NET_ARGUMENTS = f"{_NET_ADDRESS} {_WINDOW}"
 _ALL_CORES = (0, 1, 2, 3)
 # While the systems boot and the link is calibrated. The network, with its card and its peer, needs
-# two processors then. With the part of this rate enough time is left for the player on a host that
-# has two.
+# two processors then. With the parts of this rate enough time is left for the player, and for what
+# varies, on a host that has two.
 _UNLIMITED_MBIT = 10_000
-_LINK_PART = 3
+_PART, _LOADED_PART = 1 / 3, 2 / 3
 _CALIBRATION_S = 4.0
 _MEDIA_PERIOD_NS, _NET_PERIOD_NS = 10_000_000, 20_000_000
 # Percent of a core: the player's budget beside its load, its least budget (Linux needs more time
@@ -82,7 +82,7 @@ def run(context: BenchContext) -> BenchResult:
     measured_points = _points(context.case)
     wanted = {each.system for each in measured_points} | {each.system for each in points.bases()}
     runs: list[Run] = []
-    with real_time.no_limit(), ExitStack() as stack:
+    with real_time.no_limit(), before_other_sessions(), ExitStack() as stack:
         guests = dict(_booted_systems(context, stack, wanted))
         link = _calibrate(context, guests)
         for number in range(1, context.pairs + 1):
@@ -121,13 +121,18 @@ def _booted_systems(
 
 
 def _calibrate(context: BenchContext, guests: dict[str, MediaAndNet]) -> int:
-    """Limit all links to a part of what the host carries in case 1, on two cores or on four.
+    """Limit all links to a rate that the host carries at each point of the table.
 
-    Returns the limit in Mb/s.
+    That is a part of what it carries in case 1, and of what it carries beside the players with the
+    interrupt on a core without sound, on two cores or on four. Returns the limit in Mb/s.
     """
-    rates = [guests[point.system].measure(point, _CALIBRATION_S).mbit_s for point in points.bases()]
-    link = max(1, int(min(rates) / _LINK_PART))
-    context.say(f"the link carries {link} Mb/s, a third of {min(rates):.0f}")
+
+    def least(some: Sequence[Point]) -> float:
+        return min(guests[each.system].measure(each, _CALIBRATION_S).mbit_s for each in some)
+
+    alone, loaded = least(points.bases()), least(points.loaded())
+    link = max(1, int(min(_PART * alone, _LOADED_PART * loaded)))
+    context.say(f"the link gets {link} Mb/s; without a limit {alone:.0f}, {loaded:.0f} if loaded")
     for each in guests.values():
         each.limit_link(link)
     return link

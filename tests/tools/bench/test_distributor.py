@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from bench.distributor import points
-from bench.distributor.devices_first import priority_of
+from bench.distributor.devices_first import niceness_of_session, priority_of
 from bench.distributor.media_and_net import parse_player, parse_time_of_core
 from bench.distributor.points import (
     BUDGET_LOADS,
@@ -133,9 +133,13 @@ def test_points_of_one_case(distributor: Any, tmp_path: Path, case: str) -> None
     assert case in distributor.CASES
 
 
-def test_the_link_is_calibrated_without_a_load() -> None:
+def test_the_link_is_calibrated_without_and_with_a_load() -> None:
     assert [point.name for point in points.bases()] == ["case1", "case1_four_cores"]
     assert all(point.load == points.Load(0) for point in points.bases())
+    most = max((point.load for point in table()), key=lambda load: (load.audio, load.video))
+    assert all((point.load, point.route) == (most, 1) for point in points.loaded())
+    systems = {point.system for point in points.loaded()}
+    assert systems == {point.system for point in points.bases()}
 
 
 def test_rivals_that_were_not_measured_are_left_out() -> None:
@@ -186,6 +190,11 @@ def test_devices_come_before_the_first_core_and_this_one_before_others() -> None
 def test_cores_that_share_processors_have_ordinary_priority() -> None:
     assert priority_of(1, 4, 2) is None
     assert priority_of(0, 4, 2) == priority_of(0, 2, 2)
+
+
+def test_the_niceness_of_a_session_is_read() -> None:
+    assert niceness_of_session("/autogroup-72 nice 0\n") == 0
+    assert niceness_of_session("/autogroup-9 nice -20\n") == -20
 
 
 @pytest.mark.parametrize("audio", BUDGET_LOADS)
