@@ -61,7 +61,7 @@ _ALL_CORES = (0, 1, 2, 3)
 # two processors then. With the parts of this rate enough time is left for the player, and for what
 # varies, on a host that has two.
 _UNLIMITED_MBIT = 10_000
-_PART, _LOADED_PART = 1 / 3, 2 / 3
+_PART, _LOADED_PART = 1 / 3, 1 / 2
 _CALIBRATION_S = 4.0
 _MEDIA_PERIOD_NS, _NET_PERIOD_NS = 10_000_000, 20_000_000
 # Percent of a core: the player's budget beside its load, its least budget (Linux needs more time
