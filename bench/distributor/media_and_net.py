@@ -28,9 +28,9 @@ from bulkhead.system.reports import read_reports
 
 _COMMAND_TIMEOUT_S = 60.0
 _POLL_S = 0.05
-# The rate is steady if its mean of some steps differs by little from that of the steps before. A
-# rate that is never steady, because the load takes the receiver's time, is measured after the most
-# steps.
+# The rate is steady if its mean of some steps differs by little from that of the steps before, and
+# the interrupt was at one place in all these steps. A rate that is never steady, because the load
+# takes the receiver's time, is measured after the most steps.
 _STEP_S = 0.5
 _STEPS, _MOST_STEPS = 4, 30
 _STEADY = 0.1
@@ -210,7 +210,7 @@ class MediaAndNet:
         places: list[int] = []
         with self._sender(_STEP_S * _MOST_STEPS + seconds) as client:
             rates: list[float] = []
-            while len(rates) < _MOST_STEPS and not is_steady(rates):
+            while len(rates) < _MOST_STEPS and not is_steady(rates, places):
                 rates.append(self._step(_STEP_S, places))
             settled, moves = len(places), self._moves()
             media_before = self._media_time()
@@ -294,9 +294,12 @@ class MediaAndNet:
         return self._running.process.console()
 
 
-def is_steady(rates: Sequence[float]) -> bool:
-    """Return True if the rate was about the same in the last two times _STEPS steps."""
-    if len(rates) < 2 * _STEPS:
+def is_steady(rates: Sequence[float], places: Sequence[int] = ()) -> bool:
+    """Return True if the rate was about the same in the last two times _STEPS steps, at one place.
+
+    Where the places of the interrupt are not known, there are none.
+    """
+    if len(rates) < 2 * _STEPS or len(set(places[-2 * _STEPS :])) > 1:
         return False
     last, before = mean(rates[-_STEPS:]), mean(rates[-2 * _STEPS : -_STEPS])
     return last > 0 and abs(last - before) <= _STEADY * max(last, before)

@@ -124,3 +124,8 @@ def test_a_rate_that_is_never_steady_is_measured(monkeypatch: pytest.MonkeyPatch
 )
 def test_steady_rates(rates: Sequence[float], steady: bool) -> None:
     assert is_steady(rates) == steady
+
+
+def test_a_rate_is_not_steady_while_the_interrupt_moves() -> None:
+    assert not is_steady([100.0] * 9, [0, 0, *[1] * 7])
+    assert is_steady([100.0] * 10, [0, 0, *[1] * 8])
