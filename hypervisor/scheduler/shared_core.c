@@ -40,12 +40,18 @@ __attribute__((noinline)) void scheduler_record(struct shared_core *core, uint64
     policy_trace(&core->policy, &core->trace, now, kind, level);
 }
 
-/* The VCPU has work now, or since its timer expired if that was earlier. */
+/* Returns the time from which on the VCPU has work: when its timer expired if that was before
+ * `now`. */
+static uint64_t work_since(const struct shared_vcpu *shared, uint64_t now)
+{
+    return shared->is_blocked && shared->expiry < now ? shared->expiry : now;
+}
+
 static void end_block(struct shared_vcpu *shared, uint64_t now)
 {
     if (shared->is_blocked) {
         shared->is_blocked = false;
-        times_unblock(&shared->times, shared->expiry < now ? shared->expiry : now);
+        times_unblock(&shared->times, work_since(shared, now));
         shared->expiry = UINT64_MAX;
     }
 }
@@ -72,7 +78,8 @@ static void wake_vcpu(struct processor *processor, struct vcpu *vcpu)
     core->reschedule = true;
     charge_earlier_cause(core, processor->vcpu, vcpu);
     if (!has_work(core, shared)) {
-        policy_unblock(&core->policy, shared->level, core->ledger.charged);
+        /* Its budget returns a period after it had work, however late its timer is handled. */
+        policy_unblock(&core->policy, shared->level, work_since(shared, core->ledger.charged));
         end_block(shared, core->ledger.charged);
     }
     ledger_interrupt(core, vcpu);

@@ -17,8 +17,8 @@ from bulkhead.system import board_tree
 from bulkhead.system.admission import Verdict
 from bulkhead.system.board import Board
 from bulkhead.system.core_analysis import CoreVcpu, analyse
-from bulkhead.system.inner_vcpus import admit_inside, inner_overheads
-from bulkhead.system.model import Partition, System, VcpuPolicy
+from bulkhead.system.inner_vcpus import admit_inside
+from bulkhead.system.model import System, VcpuPolicy
 from bulkhead.system.overheads import kernel_changes
 from bulkhead.system.parse import parse
 from bulkhead.system.vcpu_times import boot_supplies
@@ -92,14 +92,11 @@ class Kind:
     admitted: bool = True  # by check, or refused
     partitions: tuple[int, int] = (2, 6)  # least and most
     has_inner: bool = False  # one of the partitions has VCPUs of its own
-    # Jobs are released a period apart; otherwise also as much later as a wake-up may be late.
-    is_periodic: bool = False
 
 
 KINDS = {
     "partitions": Kind(),
-    "periodic": Kind(is_periodic=True),
-    "alone": Kind(partitions=(1, 1), has_inner=True, is_periodic=True),
+    "alone": Kind(partitions=(1, 1), has_inner=True),
     "inside": Kind(partitions=(2, 4), has_inner=True),
     "refused": Kind(admitted=False),
 }
@@ -113,7 +110,7 @@ def draw(kind: Kind, seed: int, folder: Path) -> str:
         members = _draw_members(kind, chance)
         system = _parsed(members, folder)
         if _verdict(system, board) is kind.admitted:
-            return f"# Seed {seed}\n" + _text(_with_jobs(kind, members, system, board, chance))
+            return f"# Seed {seed}\n" + _text(_with_jobs(members, system, board, chance))
     raise AssertionError(f"seed {seed}: none in {_DRAWS_MAX} draws")
 
 
@@ -215,7 +212,6 @@ def _with_blocking(chance: random.Random, inner: list[Inner]) -> list[Inner]:
 
 
 def _with_jobs(
-    kind: Kind,
     members: Sequence[Member],
     system: System,
     board: Board,
@@ -233,16 +229,12 @@ def _with_jobs(
     main = [each.vcpu for each in on_core if each.vcpu.policy is VcpuPolicy.MAIN]
     least = max(main, key=lambda each: each.period, default=None)
     made = []
-    for member, own, partition in zip(members, promised, system.partitions, strict=True):
+    for member, own in zip(members, promised, strict=True):
         if member.inner or own is None:
             inner = _inner_jobs(member, board, frame, chance)
-            if not kind.is_periodic:
-                inner = _apart(inner, partition, board)
             made.append(replace(member, inner=inner))
             continue
         play = _draw_play(own, own.vcpu is least, frame, chance)
-        if play.kind == "jobs" and not kind.is_periodic:
-            play = replace(play, period=play.period + own.overheads.blocking)
         made.append(replace(member, play=play))
     return made
 
@@ -294,17 +286,6 @@ def _inner_jobs(
             play = _draw_inner_play(play, each is least, chance)
         made.append(replace(each, play=play))
     return tuple(_with_sections(made, chance))
-
-
-def _apart(inner: Sequence[Inner], partition: Partition, board: Board) -> tuple[Inner, ...]:
-    """Release each job as much later as the wake-up for the one before may be late."""
-    found = inner_overheads(partition, board)
-    return tuple(
-        replace(
-            each, play=replace(each.play, period=each.period + each.blocking + overheads.blocking)
-        )
-        for each, overheads in zip(inner, found, strict=True)
-    )
 
 
 def _draw_inner_play(play: Play, is_least: bool, chance: random.Random) -> Play:

@@ -28,20 +28,16 @@ from bulkhead.system import overheads
 
 _HERE = Path(__file__).parent
 # By default, a hundred systems that check admits and ten that it refuses: 50 s of a processor.
-_SYSTEMS = {"partitions": 60, "alone": 40, "refused": 10, "inside": 6, "periodic": 6}
+_SYSTEMS = {"partitions": 60, "alone": 40, "refused": 10, "inside": 6}
 _SHARDS = {"partitions": 6, "alone": 4}
 _LONG_SHARDS, _LONG_SYSTEMS = 100, 100  # ten thousand
 _FIRST_SEED, _FIRST_LONG_SEED = 1000, 100_000
-# Defects of the schedulers. Remove a mark when its defect is mended.
-_LATE_WAKE_UP = pytest.mark.xfail(
-    strict=True,
-    reason="a VCPU whose timer is handled late gets its later budgets as late (wake_vcpu())",
-)
+# A defect of the kernel's scheduler. Remove the mark when it is mended.
 _STOLEN_TIME = pytest.mark.xfail(
     strict=True,
     reason="the kernel charges VCPUs for the time for which other partitions execute",
 )
-_DEFECTS = {"periodic": (_LATE_WAKE_UP,), "inside": (_STOLEN_TIME,)}
+_DEFECTS = {"inside": (_STOLEN_TIME,)}
 
 
 @dataclass
@@ -161,7 +157,7 @@ def test_an_analysis_without_overheads_is_found(
 @pytest.mark.parametrize(
     "name",
     [
-        pytest.param("late-wake-up", marks=_LATE_WAKE_UP),
+        "late-wake-up",
         pytest.param("stolen-time", marks=_STOLEN_TIME),
     ],
 )
