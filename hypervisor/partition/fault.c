@@ -67,7 +67,8 @@ static __attribute__((noinline)) void stop_for_device(struct processor *processo
     stop(processor->vcpu, pc, syndrome, "no answer from the device at", processor->device_address);
 }
 
-bool fault_of_device(uint64_t pc)
+/* Not inline, so that errors are taken in one place. */
+__attribute__((noinline)) bool fault_of_device(uint64_t pc)
 {
     struct processor *processor = processor_this();
 

@@ -54,15 +54,17 @@ class Member:
     arguments: str
     keys: str
     quiet: str = _ASLEEP
+    image: str = "share"
 
     def text(self, *, is_awake: bool) -> str:
         """Return its lines of the system file."""
         arguments = f"{self.arguments} {_AWAKE}" if is_awake else self.quiet
+        image = self.image if is_awake else "share"
         return f"""
 [[partition]]
 name = "{self.name}"
 memory = "16 MiB"
-image = "share"
+image = "{image}"
 arguments = "{arguments}"
 {self.keys}
 """
@@ -73,7 +75,7 @@ def _on_the_core(budget: str, period: str) -> str:
 
 
 _TARGET = _on_the_core("100 us", "1 ms")
-_WAITING = Member("target", "role=waits", _TARGET)
+_WAITING = Member("target", "", _TARGET, image="doorbells")
 _SPINNING = Member("target", "role=spin", _TARGET)
 _OTHER = _on_the_core("2 ms", "10 ms")
 # On a core of their own. When they are quiet, they call the hypervisor as often, without an effect

@@ -131,7 +131,7 @@ def test_only_monitors_of_partitions_with_dma_map_the_queues_of_the_smmu(
 def test_monitors_share_no_writable_pages_except_terminal_smmu_and_roots(
     booted: tuple[HypervisorMemory, Layout],
 ) -> None:
-    """The terminal with its ring has three pages. The SMMU's command queue and its stream table
+    """The terminal with its ring has five pages. The SMMU's command queue and its stream table
     have one page each. All monitors map the roots of stage 2 of partitions that can shut their
     cores, to recall them."""
     memory, layout = booted
@@ -152,4 +152,4 @@ def test_monitors_share_no_writable_pages_except_terminal_smmu_and_roots(
             shared = pages[core.address] & pages[its.address]
             assert roots <= shared
             both_have_dma = one.partition.pci and other.partition.pci
-            assert len(shared - roots) == (5 if both_have_dma else 3)
+            assert len(shared - roots) == (7 if both_have_dma else 5)

@@ -11,7 +11,6 @@
  *   games       works, and sleeps for a moment just before its budget ends
  *   pecks       works for a moment and sleeps for a moment: `peck_work` and `peck_sleep`, both in
  *               nanoseconds
- *   waits       sleeps until the doorbell of its channel rings, again and again
  *   rings       rings the doorbell of the other end of channel 0 as often as it can
  *   orders      stops and starts partition `target` as often as it can; for a manager
  *   restarts    restarts its partition as often as it can, from `begin` on without an end
@@ -28,7 +27,6 @@
 #include "decision.h"
 #include "kernel/application.h"
 #include "kernel/devicetree.h"
-#include "kernel/partition_channel.h"
 #include "kernel/print.h"
 #include "kernel/thread.h"
 #include "kernel/time.h"
@@ -173,25 +171,6 @@ static void play_pecks(void)
         while (look() < end) {
         }
         (void)sleep_until(share.last + share.peck_sleep, &asleep);
-    }
-}
-
-static void play_waits(void)
-{
-    struct partition_channel channel;
-    struct partition_waiter waiter;
-
-    partition_waiter_init(&waiter);
-    if (partition_channel_open(&channel, NULL) != RESULT_OK ||
-        partition_waiter_add(&waiter, &channel) != RESULT_OK) {
-        print("share: there is no channel\n");
-        return;
-    }
-    partition_waiter_prepare(&waiter); /* the doorbell's interrupt is not masked from now on */
-    set_timer(share.end);
-    while (look() < share.end) {
-        __asm__ volatile("wfi" : : : "memory");
-        take_pending();
     }
 }
 

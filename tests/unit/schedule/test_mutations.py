@@ -88,8 +88,8 @@ MUTATIONS = [
     Mutation(
         "overheads: no overrun",
         "admission.c",
-        "        sum += vcpu->overrun;\n",
-        "",
+        "sum += set->vcpus[i].overrun + interference",
+        "sum += interference",
         ("overheads",),
     ),
     Mutation(
@@ -261,8 +261,8 @@ MUTATIONS = [
     Mutation(
         "admission: interference rounded down",
         "admission.c",
-        "divide_up(time, vcpu->period)",
-        "(time / vcpu->period)",
+        "divide_up(time, other->period)",
+        "(time / other->period)",
         ("guarantees",),
     ),
 ]
