@@ -17,7 +17,7 @@
  * that a change to another VCPU and back takes longer than an idle wait: ./bulkhead bench share
  * checks that they are enough. */
 #define WAY_BACK 450u
-#define CHANGE   1700u
+#define CHANGE   1000u
 
 /* Returns a duration in ticks that is not shorter. A tick more, because two readings of the clock
  * may show one less than has passed. */
