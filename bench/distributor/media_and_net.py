@@ -85,7 +85,7 @@ class Seen:
     played: int  # periods of sound, since the player's start
     lost: int
     media_share: float  # of core 0
-    # What the distributor did, if there is one: the cores where the card's interrupt arrived, at
+    # The distributor's decisions, if there is one: the cores where the card's interrupt arrived, at
     # the end of each step, and the moves in the measured time, which begins after `settled` steps.
     places: Sequence[int] = ()
     settled: int = 0

@@ -33,6 +33,7 @@
 #include <arch/cpu.h>
 #include <arch/gic_cpu_interface.h>
 #include <arch/hypercalls.h>
+#include <arch/hypervisor_call.h>
 #include <arch/machine.h>
 #include <stdbool.h>
 #include <string.h>
@@ -181,21 +182,13 @@ static void play_rings(void)
     }
 }
 
-static void order(uint32_t function, uint64_t partition)
-{
-    register uint64_t x0 __asm__("x0") = function;
-    register uint64_t x1 __asm__("x1") = partition;
-
-    __asm__ volatile("hvc #0" : "+r"(x0), "+r"(x1) : : "x2", "x3", "memory");
-}
-
 static void play_orders(void)
 {
     uint64_t target = boot_argument_number("target", 1, 1, CALL_PARTITIONS_MAX - 1);
 
     while (look() < share.end) {
-        order(CALL_PARTITION_STOP, target);
-        order(CALL_PARTITION_START, target);
+        (void)hypervisor_call(CALL_PARTITION_STOP, target, 0, 0);
+        (void)hypervisor_call(CALL_PARTITION_START, target, 0, 0);
     }
 }
 

@@ -33,7 +33,7 @@
 #define SEEN       97u /* how often the collision of two sources is seen */
 #define MOST_MOVES 2u
 
-/* What does not change between two changes of the load. */
+/* The load of all cores. It stays the same until the test changes it. */
 struct load {
     unsigned urgent[CORES_MAX]; /* used by more urgent VCPUs */
     bool contended[CORES_MAX];  /* they have a periodic source */

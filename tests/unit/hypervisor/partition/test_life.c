@@ -39,7 +39,7 @@ static struct processor processor;
 static uint64_t now;
 static char record[64];
 static const char *event; /* the last one on the terminal */
-/* What fails, and what the steps change. */
+/* The outcome of each step of a stop or a start, and the state that the steps change. */
 static enum step_outcome smmu_block, smmu_permit, reset, interrupts;
 static bool has_failed; /* a function did not answer; otherwise it has no reset */
 static bool is_absent_after_load;
