@@ -4,12 +4,12 @@
 #include "hypervisor/vcpu.h"
 #include "scheduler/core.h"
 
-void ledger_init(struct shared_core *core, uint64_t now, uint64_t way_back, uint64_t change)
+void ledger_init(struct shared_core *core, uint64_t now, const struct ledger_costs *costs)
 {
-    core->ledger.way_back = way_back;
-    core->ledger.change = change;
+    core->ledger.costs = *costs;
     core->ledger.charged = now;
     core->ledger.payer = NULL;
+    core->ledger.resumed = NULL;
     core->ledger.idle = 0;
 }
 
@@ -47,7 +47,7 @@ uint64_t ledger_charge(struct shared_core *core, uint64_t now)
 
 void ledger_return(struct shared_core *core, uint64_t now)
 {
-    (void)ledger_charge(core, now + core->ledger.way_back);
+    (void)ledger_charge(core, now + core->ledger.costs.way_back);
 }
 
 void ledger_execute(struct shared_core *core, struct vcpu *vcpu)
@@ -66,12 +66,29 @@ void ledger_interrupt(struct shared_core *core, struct vcpu *vcpu)
     }
 }
 
+/* Returns true if the payer executes since the core was idle, without a change in between. */
+static bool has_resumed(const struct ledger *ledger)
+{
+    return ledger->payer == ledger->resumed &&
+           ledger->payer->report.switches == ledger->resumed_switches;
+}
+
 void ledger_idle(struct shared_core *core, uint64_t now)
 {
-    if (core->ledger.payer != NULL) {
-        (void)ledger_charge(core, now + core->ledger.change);
-        core->ledger.payer = NULL;
+    struct ledger *ledger = &core->ledger;
+
+    if (ledger->payer != NULL) {
+        now += ledger->costs.leave + (has_resumed(ledger) ? ledger->costs.enter : 0);
+        (void)ledger_charge(core, now);
+        ledger->payer = NULL;
+        ledger->resumed = NULL;
     }
+}
+
+void ledger_end_idle(struct shared_core *core, const struct vcpu *current, const struct vcpu *next)
+{
+    core->ledger.resumed = next == current ? next : NULL;
+    core->ledger.resumed_switches = next->report.switches;
 }
 
 bool ledger_next_pays(const struct shared_core *core, const struct vcpu *current,

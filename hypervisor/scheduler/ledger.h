@@ -14,8 +14,9 @@
  *   a change to a VCPU that preempts another    the VCPU that preempts: ledger_next_pays() is true
  *   a change from a VCPU that has blocked, or   the payer before, until the next VCPU executes its
  *   has used its budget                         guest: ledger_next_pays() is false, ledger_return()
- *   no VCPU can execute                         the payer before, for as long as a change to
- * another VCPU and back would take; then nobody: ledger_idle()
+ *   no VCPU can execute                         the payer before, for as long as its change to
+ *                                               another VCPU would take longer, and the change to
+ * it would have; then nobody: ledger_idle()
  *
  * So a VCPU that wakes and blocks often pays for both changes, and a VCPU that is interrupted for
  * another one pays nothing. A VCPU gets no more time for its guest if the others have no work: what
@@ -37,17 +38,25 @@
 struct shared_core;
 struct vcpu;
 
+/* Durations in ticks that are charged in advance. */
+struct ledger_costs {
+    uint64_t way_back; /* the most from ledger_return() to the guest's first instruction */
+    /* By how much a change to another VCPU takes longer than one to an idle core, and a change from
+     * another VCPU longer than the end of an idle time after which the same VCPU executes. */
+    uint64_t leave, enter;
+};
+
 struct ledger {
     uint64_t charged; /* until then all time is charged; it may be a way back ahead of the clock */
     struct vcpu *payer; /* of the time from then on; NULL: nobody, because the core is idle */
     uint64_t idle;      /* ticks for which nobody paid */
-    uint64_t way_back;  /* most ticks from ledger_return() to the guest's first instruction */
-    uint64_t
-        change; /* ticks that a change to another VCPU and back takes longer than an idle wait */
+    struct ledger_costs costs;
+    const struct vcpu *resumed; /* executed before and after the last idle time, or NULL */
+    uint64_t resumed_switches;  /* its report's number of switches then */
 };
 
 /* Begins with a core for which nobody pays. */
-void ledger_init(struct shared_core *core, uint64_t now, uint64_t way_back, uint64_t change);
+void ledger_init(struct shared_core *core, uint64_t now, const struct ledger_costs *costs);
 
 /* Charges the payer for the time until `now`: its report, its budget or its account of weights, and
  * its stolen time. Charges no time if all time until `now` is charged already. A payer that has
@@ -66,8 +75,13 @@ void ledger_execute(struct shared_core *core, struct vcpu *vcpu);
 void ledger_interrupt(struct shared_core *core, struct vcpu *vcpu);
 
 /* No VCPU can execute. Charges the payer, if there is one, for the time until `now` and in advance
- * for a change. Nobody pays from then on. */
+ * for as long as changes to and from another VCPU would take longer. Nobody pays from then on. */
 void ledger_idle(struct shared_core *core, uint64_t now);
+
+/* The core is not idle any more. `current`: the VCPU that executed before. `next`: the one that
+ * executes now. If they are one, it pays with the next call of ledger_idle() for a change to it. It
+ * does not pay at once, because its server cannot be charged for time that has not passed. */
+void ledger_end_idle(struct shared_core *core, const struct vcpu *current, const struct vcpu *next);
 
 /* Returns true if `next` pays for the change from `current`, because it preempts `current`, or the
  * core was idle, or `next` pays already. Returns false if the payer so far pays until `next`

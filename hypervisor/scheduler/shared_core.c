@@ -100,7 +100,7 @@ void scheduler_resume(struct shared_core *core, struct vcpu *vcpu)
 {
     if (core->ledger.payer != vcpu) {
         ledger_return(core, scheduler_time());
-        times_prepay(&vcpu->shared->times, core->ledger.way_back);
+        times_prepay(&vcpu->shared->times, core->ledger.costs.way_back);
         ledger_execute(core, vcpu);
     }
     set_timer(core, vcpu->shared->level);
@@ -232,6 +232,7 @@ static unsigned idle(const struct processor *processor)
         (void)ledger_charge(core, now);
         level = policy_choose_level(&core->policy, distributor_close_windows(processor, now));
     } while (level == POLICY_NONE);
+    ledger_end_idle(core, processor->vcpu, core->vcpus[level]);
     return level;
 }
 

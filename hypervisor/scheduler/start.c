@@ -13,11 +13,10 @@
  * (sporadic_server.h). */
 #define PIECES   16u
 #define CAPACITY (PIECES + 2u)
-/* Most nanoseconds from the last reading of the clock to the guest's first instruction, and those
- * that a change to another VCPU and back takes longer than an idle wait: ./bulkhead bench share
- * checks that they are enough. */
+/* Nanoseconds of struct ledger_costs: ./bulkhead bench share checks that they are enough. */
 #define WAY_BACK 450u
-#define CHANGE   1000u
+#define LEAVE    950u
+#define ENTER    750u
 
 /* Returns a duration in ticks that is not shorter. A tick more, because two readings of the clock
  * may show one less than has passed. */
@@ -92,6 +91,17 @@ static void add_vcpu(struct processor *processor, struct vcpu *vcpu)
     policy_unblock(&core->policy, level, core->ledger.charged);
 }
 
+static void start_ledger(struct shared_core *core)
+{
+    const struct ledger_costs costs = {
+        .way_back = ticks_of(WAY_BACK),
+        .leave = ticks_of(LEAVE),
+        .enter = ticks_of(ENTER),
+    };
+
+    ledger_init(core, scheduler_time(), &costs);
+}
+
 void scheduler_start(struct processor *processor)
 {
     struct shared_core *core = processor->shared;
@@ -109,7 +119,7 @@ void scheduler_start(struct processor *processor)
     core->has_pointer_keys = features_have_pointer_authentication(&features);
     core->resources = debug_resources();
     core->interrupts = interrupt_resources(processor->vcpu);
-    ledger_init(core, scheduler_time(), ticks_of(WAY_BACK), ticks_of(CHANGE));
+    start_ledger(core);
     policy_init(&core->policy,
                 schedule_ratio_ceiling(core->quantum, register_read(cntfrq_el0), NANOSECONDS));
     for (struct vcpu *vcpu = processor->vcpus; vcpu != NULL; vcpu = vcpu->next) {

@@ -429,9 +429,9 @@ class SharedCore(LittleEndianStructure):
     _fields_ = (
         ("trace", Trace),
         ("vcpus", c_uint64 * 32),
-        ("_272", c_uint8 * 2352),
+        ("_272", c_uint8 * 2376),
         ("log", DistributionLog),
-        ("_3016", c_uint8 * 40),
+        ("_3040", c_uint8 * 40),
     )
 
 

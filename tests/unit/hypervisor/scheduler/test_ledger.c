@@ -17,13 +17,15 @@
 #define BUDGET   100u
 #define PERIOD   1000u
 #define WAY_BACK 3u
-#define CHANGE   7u
+#define LEAVE    4u
+#define ENTER    3u
 
 static _Alignas(SCHEDULER_TRACE_BYTES) uint8_t ring[SCHEDULER_TRACE_BYTES];
 static struct shared_core core;
 static struct shared_vcpu shared[VCPUS];
 static struct vcpu vcpus[VCPUS];
 static struct vcpu_times shown[VCPUS];
+static const struct ledger_costs costs = {.way_back = WAY_BACK, .leave = LEAVE, .enter = ENTER};
 
 /* Each VCPU has budget and work; VCPU n has level n. */
 static int begin_with(uint64_t quantum)
@@ -33,7 +35,7 @@ static int begin_with(uint64_t quantum)
     memset(shared, 0, sizeof(shared));
     core.trace.ring = (uint64_t)(uintptr_t)ring;
     policy_init(&core.policy, quantum);
-    ledger_init(&core, START, WAY_BACK, CHANGE);
+    ledger_init(&core, START, &costs);
     for (unsigned n = 0; n < VCPUS; n++) {
         vcpus[n].shared = &shared[n];
         shared[n].level = n;
@@ -175,10 +177,50 @@ static void test_nobody_pays_for_idle_time(void **state)
     ledger_execute(&core, &vcpus[0]);
     ledger_idle(&core, START + 8);
     (void)ledger_charge(&core, START + 20);
-    assert_int_equal(core.ledger.idle, 12 - CHANGE);
-    assert_int_equal(vcpus[0].report.used, 8 + CHANGE);
+    assert_int_equal(core.ledger.idle, 12 - LEAVE);
+    assert_int_equal(vcpus[0].report.used, 8 + LEAVE);
     policy_block(&core.policy, 0);
     assert_true(ledger_next_pays(&core, &vcpus[0], &vcpus[1])); /* the end of it */
+}
+
+/* VCPU 0 executes, the core is idle, and `next` executes. */
+static void idle_before(struct vcpu *next)
+{
+    ledger_execute(&core, &vcpus[0]);
+    ledger_idle(&core, START + 10);
+    (void)ledger_charge(&core, START + 50);
+    ledger_end_idle(&core, &vcpus[0], next);
+    ledger_execute(&core, next);
+}
+
+/* It needed no change after the idle time, and pays for one as if there were other VCPUs. */
+static void test_a_vcpu_that_continues_after_an_idle_time_pays_for_a_change_once(void **state)
+{
+    (void)state;
+    idle_before(&vcpus[0]);
+    (void)ledger_charge(&core, START + 60);
+    assert_int_equal(vcpus[0].report.used, 20 + LEAVE);
+    ledger_idle(&core, START + 60);
+    assert_int_equal(vcpus[0].report.used, 20 + 2 * LEAVE + ENTER);
+    (void)ledger_charge(&core, START + 80);
+    ledger_interrupt(&core, &vcpus[0]); /* it has no budget for it */
+    ledger_idle(&core, START + 82);
+    assert_int_equal(vcpus[0].report.used, 22 + 3 * LEAVE + ENTER);
+}
+
+static void test_a_vcpu_that_was_changed_to_pays_for_no_change_from_an_idle_core(void **state)
+{
+    (void)state;
+    idle_before(&vcpus[1]);
+    ledger_idle(&core, START + 60);
+    assert_int_equal(vcpus[1].report.used, 10 + LEAVE);
+    (void)ledger_charge(&core, START + 80);
+    ledger_end_idle(&core, &vcpus[1], &vcpus[1]);
+    ledger_execute(&core, &vcpus[2]); /* it preempts VCPU 1, and blocks */
+    vcpus[1].report.switches++;
+    ledger_execute(&core, &vcpus[1]);
+    ledger_idle(&core, START + 90);
+    assert_int_equal(vcpus[1].report.used, 20 + 2 * LEAVE);
 }
 
 /* A VCPU that blocks within the time that was charged in advance sleeps all the same, until its
@@ -274,8 +316,8 @@ static void test_each_tick_has_one_payer(uint64_t quantum)
             expected[pays] += ticks;
             payer = random_event(payer, now);
             if (payer == NULL && !was_idle) {
-                now += CHANGE;
-                expected[pays] += CHANGE;
+                now += LEAVE;
+                expected[pays] += LEAVE;
             }
             for (unsigned n = 0; n < VCPUS; n++) {
                 assert_int_equal(vcpus[n].report.used, expected[n]);
@@ -309,6 +351,10 @@ int main(void)
         cmocka_unit_test_setup(test_a_vcpu_without_budget_pays_for_the_change, begin),
         cmocka_unit_test_setup(test_a_vcpu_that_pays_already_pays_for_the_change_to_it, begin),
         cmocka_unit_test_setup(test_nobody_pays_for_idle_time, begin),
+        cmocka_unit_test_setup(test_a_vcpu_that_continues_after_an_idle_time_pays_for_a_change_once,
+                               begin),
+        cmocka_unit_test_setup(test_a_vcpu_that_was_changed_to_pays_for_no_change_from_an_idle_core,
+                               begin),
         cmocka_unit_test_setup(test_a_vcpu_falls_asleep_within_time_that_is_charged, begin),
         cmocka_unit_test_setup(test_stolen_time_ends_when_a_vcpu_blocks, begin),
         cmocka_unit_test_setup(test_each_tick_has_one_payer_with_budgets, begin),
