@@ -60,12 +60,12 @@ struct replenishment replenishment_queue_pop(struct replenishment_queue *queue)
 }
 
 /* Merges an entry into the last one of a queue that is not empty. */
-static void extend_last(struct replenishment *last, struct replenishment entry)
+static void extend_last(struct replenishment *last, uint64_t time, uint64_t amount)
 {
-    if (end_of(last) < entry.time) {
-        last->time = entry.time - last->amount;
+    if (end_of(last) < time) {
+        last->time = time - last->amount;
     }
-    last->amount += entry.amount;
+    last->amount += amount;
 }
 
 static bool is_too_small(const struct replenishment_queue *queue, const struct replenishment *last)
@@ -73,18 +73,18 @@ static bool is_too_small(const struct replenishment_queue *queue, const struct r
     return queue->count > 1 && last->amount < queue->smallest;
 }
 
-void replenishment_queue_append(struct replenishment_queue *queue, struct replenishment entry)
+void replenishment_queue_append(struct replenishment_queue *queue, uint64_t time, uint64_t amount)
 {
     if (queue->count > 0) {
         struct replenishment *last = entry_at(queue, queue->count - 1u);
 
-        if (end_of(last) >= entry.time || replenishment_queue_is_full(queue) ||
+        if (end_of(last) >= time || replenishment_queue_is_full(queue) ||
             is_too_small(queue, last)) {
-            extend_last(last, entry);
+            extend_last(last, time, amount);
             return;
         }
     }
-    *entry_at(queue, queue->count) = entry;
+    *entry_at(queue, queue->count) = (struct replenishment){time, amount};
     queue->count++;
 }
 
@@ -97,8 +97,7 @@ void replenishment_queue_requeue_head(struct replenishment_queue *queue, uint64_
         return;
     }
     head = replenishment_queue_pop(queue);
-    head.time += ticks;
-    replenishment_queue_append(queue, head);
+    replenishment_queue_append(queue, head.time + ticks, head.amount);
 }
 
 void replenishment_queue_delay(struct replenishment_queue *queue, uint64_t ticks)

@@ -20,7 +20,7 @@ enum schedule_error sporadic_server_init(struct sporadic_server *server, uint64_
     server->budget = budget;
     server->period = period;
     server->usage = 0;
-    replenishment_queue_append(&server->replenishments, (struct replenishment){now, budget});
+    replenishment_queue_append(&server->replenishments, now, budget);
     return SCHEDULE_OK;
 }
 
@@ -96,20 +96,20 @@ static void split_head(struct sporadic_server *server, uint64_t now)
 {
     struct replenishment_queue *queue = &server->replenishments;
     struct replenishment *head = replenishment_queue_head(queue);
-    struct replenishment used = {head->time + server->period, server->usage};
+    uint64_t time = head->time + server->period, used = server->usage;
 
-    if (server->usage == 0) {
+    if (used == 0) {
         return;
     }
     if (sporadic_server_eligible(server) > now) {
-        head->time += server->usage;
+        head->time += used;
     }
-    head->amount -= server->usage;
+    head->amount -= used;
     server->usage = 0;
     if (replenishment_queue_is_full(queue)) {
         replenishment_queue_postpone_head(queue);
     }
-    replenishment_queue_append(queue, used);
+    replenishment_queue_append(queue, time, used);
 }
 
 void sporadic_server_block(struct sporadic_server *server, uint64_t now)
@@ -163,11 +163,11 @@ enum schedule_error sporadic_server_set_parameters(struct sporadic_server *serve
     server->period = period;
     server->usage = 0;
     replenishment_queue_clear(queue);
-    replenishment_queue_append(queue, (struct replenishment){time, rest});
+    replenishment_queue_append(queue, time, rest);
     if (rest < budget) {
         uint64_t used = budget - rest;
 
-        replenishment_queue_append(queue, (struct replenishment){time + (period - used), used});
+        replenishment_queue_append(queue, time + (period - used), used);
     }
     return SCHEDULE_OK;
 }

@@ -58,26 +58,25 @@ void fault_stop(struct vcpu *vcpu, uint64_t pc, uint64_t syndrome, uint64_t addr
     stop(vcpu, pc, syndrome, "address", address);
 }
 
-/* Not inline, because every exit asks for it and finds none. */
-static __attribute__((noinline)) void stop_for_device(struct processor *processor, uint64_t pc)
+/* Not inline, because every exit asks for it and finds none. Returns true. */
+static __attribute__((noinline)) bool stop_for_device(uint64_t pc)
 {
+    struct processor *processor = processor_this();
     uint64_t syndrome = processor->device_syndrome;
 
     processor->device_syndrome = 0;
     stop(processor->vcpu, pc, syndrome, "no answer from the device at", processor->device_address);
+    return true;
 }
 
 /* Not inline, so that errors are taken in one place. */
 __attribute__((noinline)) bool fault_of_device(uint64_t pc)
 {
-    struct processor *processor = processor_this();
-
     take_pending_errors();
-    if (processor->device_syndrome == 0) {
+    if (processor_this()->device_syndrome == 0) {
         return false;
     }
-    stop_for_device(processor, pc);
-    return true;
+    return stop_for_device(pc);
 }
 
 /* Leaves the event for the monitor of its partition, unless an earlier one waits there. The SMMU's

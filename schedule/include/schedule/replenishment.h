@@ -58,12 +58,12 @@ struct replenishment *replenishment_queue_head(struct replenishment_queue *queue
 struct replenishment replenishment_queue_pop(struct replenishment_queue *queue);
 
 /*
- * Appends an entry that begins no earlier than the last one. An entry that the last one reaches or
- * overlaps extends it. If the queue is full, or the last entry is not the head and smaller than
- * `smallest`, the last entry is delayed until it reaches the new one and extended by it. So all
- * entries between the head and the last are of `smallest` ticks or more.
+ * Appends an entry of `amount` ticks that begins at `time`, no earlier than the last one. An entry
+ * that the last one reaches or overlaps extends it. If the queue is full, or the last entry is not
+ * the head and smaller than `smallest`, the last entry is delayed until it reaches the new one and
+ * extended by it. So all entries between the head and the last are of `smallest` ticks or more.
  */
-void replenishment_queue_append(struct replenishment_queue *queue, struct replenishment entry);
+void replenishment_queue_append(struct replenishment_queue *queue, uint64_t time, uint64_t amount);
 
 /* Removes the head of a queue that is not empty, and appends it with a time that is later by
  * `ticks`. That time is not before the time of the last entry. */

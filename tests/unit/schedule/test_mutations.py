@@ -104,7 +104,7 @@ MUTATIONS = [
     Mutation(
         "dropped at a full queue",
         "replenishment.c",
-        "        last->time = entry.time - last->amount;\n",
+        "        last->time = time - last->amount;\n",
         "        return;\n",
         ("replenishment",),
     ),
@@ -144,7 +144,7 @@ MUTATIONS = [
     Mutation(
         "amplification: the used part is kept as well",
         "sporadic_server.c",
-        "    head->amount -= server->usage;\n",
+        "    head->amount -= used;\n",
         "",
     ),
     Mutation(
@@ -174,8 +174,8 @@ MUTATIONS = [
     Mutation(
         "replenished before one period",
         "sporadic_server.c",
-        "{head->time + server->period, server->usage}",
-        "{head->time + server->period - 1, server->usage}",
+        "head->time + server->period, used",
+        "head->time + server->period - 1, used",
     ),
     Mutation(
         "budget from before the unblocking",
@@ -199,14 +199,14 @@ MUTATIONS = [
     Mutation(
         "overrun of the next replenishment not waited for after blocking",
         "sporadic_server.c",
-        "        head->time += server->usage;\n",
+        "        head->time += used;\n",
         "",
     ),
     Mutation(
         "new parameters give a new budget",
         "sporadic_server.c",
-        "queue, (struct replenishment){time, rest});",
-        "queue, (struct replenishment){now, budget});",
+        "queue, time, rest);",
+        "queue, now, budget);",
     ),
     Mutation(
         "PIBS: idle time saved up",

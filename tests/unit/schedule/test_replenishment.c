@@ -15,7 +15,7 @@ static void start(unsigned capacity)
 
 static void append(uint64_t amount, uint64_t time)
 {
-    replenishment_queue_append(queue, (struct replenishment){time, amount});
+    replenishment_queue_append(queue, time, amount);
 }
 
 static void test_capacity(void **state)
