@@ -169,7 +169,8 @@ static void revise_aside(struct vcpu *vcpu)
     listed_bring_back(vcpu);
 }
 
-void listed_apply_changes(struct vcpu *vcpu)
+/* Not inline, because every exit asks for changes, and there are seldom some. */
+__attribute__((noinline)) void listed_apply_changes(struct vcpu *vcpu)
 {
     struct list_changes *changes = &vcpu->partition->atomic.changes;
     uint32_t bit = UINT32_C(1) << vcpu->number, deactivated;
