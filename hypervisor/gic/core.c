@@ -5,6 +5,7 @@
 #include "gic/listed.h"
 #include "gic/system_registers.h"
 #include "vcpu/same_core.h"
+#include <arch/device_access.h>
 #include <devices/gic_registers.h>
 
 void gic_reset_core(struct vcpu *vcpu)
@@ -29,12 +30,54 @@ void gic_open_core(const struct vcpu *vcpu)
     }
 }
 
+/* Waits for a Redistributor that wakes, which takes longer than a write. */
+#define WAKE_WAITS_MAX 100000u
+
+/* Sets up the Redistributor of the calling core. Only the core itself does so: firmware disables
+ * its private interrupts when it turns it on, and wakes its Redistributor (IHI 0069, "Power
+ * management"). */
+static const char *start_redistributor(const struct partition *partition,
+                                       const struct description_core *core)
+{
+    uint32_t used =
+        PRIVATE_OWN_USED | (listed_has(partition) ? UINT32_C(1) << GIC_OWN_MAINTENANCE : 0);
+    const struct gic_frame frame = gic_private(core);
+    uintptr_t base = (uintptr_t)core->redistributor;
+    bool is_awake = false;
+
+    /* The upper half of GICR_TYPER has the affinity, packed into 32 bits (IHI 0069, GICR_TYPER). */
+    if (device_read32(base + GICR_TYPER + 4) !=
+        (uint32_t)((core->affinity >> 8 & 0xff000000) | (core->affinity & 0xffffff))) {
+        return "a Redistributor is not its core's";
+    }
+    /* No interrupt reaches a core whose Redistributor sleeps (IHI 0069, GICR_WAKER). */
+    device_write32(base + GICR_WAKER, 0);
+    for (unsigned waits = 0; waits < WAKE_WAITS_MAX && !is_awake; waits++) {
+        is_awake = gic_wait_clear(base + GICR_WAKER, GICR_WAKER_CHILDREN_ASLEEP);
+    }
+    if (!is_awake) {
+        return "a Redistributor does not wake";
+    }
+    if (!gic_silence_interrupts(&frame, 0, PRIVATE_GUEST, PRIORITY_USUAL) ||
+        !gic_silence_interrupts(&frame, 0, PRIVATE_OWN, PRIORITY_OWN)) {
+        return "a Redistributor does not settle";
+    }
+    device_write32(frame.interrupts + GIC_IGROUPR, PRIVATE_GUEST);
+    device_write32(frame.interrupts + GIC_ISENABLER, used);
+    return NULL;
+}
+
 const char *gic_start_core(struct vcpu *vcpu)
 {
     const struct partition *partition = vcpu->partition;
+    const char *wrong;
 
     if (!gic_registers_start()) {
         return "a core has no system registers for the GIC";
+    }
+    wrong = start_redistributor(partition, partition_core(partition, vcpu->number));
+    if (wrong != NULL) {
+        return wrong;
     }
     if (!listed_shares_group1(partition)) {
         gic_registers_enable_group0();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Set-up of the GIC at boot: groups, triggers, the Distributor as a whole, Redistributors. */
+/* Set-up of the GIC at boot: groups, triggers, the Distributor as a whole. */
 #include "gic/internal.h"
 #include "gic/listed.h"
 #include <arch/device_access.h>
@@ -142,58 +142,13 @@ static const char *start_distributor(const struct description *system, uint64_t 
                                          (shares_group1 ? 0 : GICD_CTLR_GROUP0) | one_security);
 }
 
-/* Waits for a Redistributor that wakes, which takes longer than a write. */
-#define WAKE_WAITS_MAX 100000u
-
-/* Sets up the Redistributor of a core. `used`: the hypervisor's private interrupts to enable. */
-static const char *start_redistributor(const struct description_core *core, uint32_t used)
-{
-    const struct gic_frame frame = gic_private(core);
-    uintptr_t base = (uintptr_t)core->redistributor;
-    bool is_awake = false;
-
-    /* The upper half of GICR_TYPER has the affinity, packed into 32 bits (IHI 0069, GICR_TYPER). */
-    if (device_read32(base + GICR_TYPER + 4) !=
-        (uint32_t)((core->affinity >> 8 & 0xff000000) | (core->affinity & 0xffffff))) {
-        return "a Redistributor is not its core's";
-    }
-    /* No interrupt reaches a core whose Redistributor sleeps (IHI 0069, GICR_WAKER). */
-    device_write32(base + GICR_WAKER, 0);
-    for (unsigned waits = 0; waits < WAKE_WAITS_MAX && !is_awake; waits++) {
-        is_awake = gic_wait_clear(base + GICR_WAKER, GICR_WAKER_CHILDREN_ASLEEP);
-    }
-    if (!is_awake) {
-        return "a Redistributor does not wake";
-    }
-    if (!gic_silence_interrupts(&frame, 0, PRIVATE_GUEST, PRIORITY_USUAL) ||
-        !gic_silence_interrupts(&frame, 0, PRIVATE_OWN, PRIORITY_OWN)) {
-        return "a Redistributor does not settle";
-    }
-    device_write32(frame.interrupts + GIC_IGROUPR, PRIVATE_GUEST);
-    device_write32(frame.interrupts + GIC_ISENABLER, used);
-    return NULL;
-}
-
 const char *gic_start(const struct description *system, uint32_t core, bool *shares_group1)
 {
     const struct gic_frame frame = gic_distributor(system);
-    const char *wrong;
 
     *shares_group1 = (device_read32(frame.control) & GICD_CTLR_ONE_SECURITY) == 0;
     if (*shares_group1 && !listed_is_supported()) {
         return "the image has no code for a GIC with two security states, at";
     }
-    wrong = start_distributor(system, system->cores[core].affinity, *shares_group1);
-
-    for (uint32_t i = 0; i < system->partition_count; i++) {
-        const struct description_partition *partition = &system->partitions[i];
-        bool is_listed =
-            *shares_group1 || partition->interrupt_mode == DESCRIPTION_INTERRUPT_MODE_LISTED;
-        uint32_t used = PRIVATE_OWN_USED | (is_listed ? 1u << GIC_OWN_MAINTENANCE : 0);
-
-        for (uint32_t vcpu = 0; vcpu < partition->vcpu_count && wrong == NULL; vcpu++) {
-            wrong = start_redistributor(&system->cores[partition->vcpus[vcpu].core], used);
-        }
-    }
-    return wrong;
+    return start_distributor(system, system->cores[core].affinity, *shares_group1);
 }

@@ -22,17 +22,18 @@
 /* Result of gic_acknowledge() if no interrupt is pending. */
 #define GIC_NONE 1023u
 
-/* Sets up the Distributor, all SPIs, and the Redistributors of all cores that have a VCPU:
- * triggers, groups, and enables of the hypervisor's own interrupts; all others are disabled. Routes
- * the hypervisor's SPIs to `core` (the description's index). Sets *shares_group1 to true if the
+/* Sets up the Distributor and all SPIs: triggers, groups, and enables of the hypervisor's own
+ * interrupts; all others are disabled. Routes the hypervisor's SPIs to `core` (the description's
+ * index). Sets *shares_group1 to true if the
  * firmware owns Group 0. Returns NULL, or the reason of a failure in static memory. Boot, once,
  * before any gic_start_core(). A partition's SPIs are in their reset state only after
  * gic_reset_partition(). */
 const char *gic_start(const struct description *system, uint32_t core, bool *shares_group1);
 
-/* Enables the CPU interface of the VCPU's core. Group 0 is signalled as FIQ. Group 1 stays disabled
- * until the guest enables it, if its interrupts are direct. Returns NULL, or the reason of a
- * failure in static memory. Called once on each core. */
+/* Sets up the Redistributor of the VCPU's core, and enables its CPU interface. Of the core's
+ * private interrupts, only the hypervisor's are enabled. Group 0 is signalled as FIQ. Group 1 stays
+ * disabled until the guest enables it, if its interrupts are direct. Returns NULL, or the reason of
+ * a failure in static memory. Called once on each core. */
 const char *gic_start_core(struct vcpu *vcpu);
 
 /* Takes the next step of resetting the partition's SPIs, eight at most: none is enabled, pending or

@@ -128,6 +128,18 @@ static void settle(void)
     settle_in_order(false);
 }
 
+/* The core starts, with its own accesses to the Redistributor, and then the VCPU. */
+static void start_core(void)
+{
+    made.guarded = false;
+    assert_null(gic_start_core(&machine_vcpu));
+    gic_reset_core(&machine_vcpu);
+    made.guarded = true;
+    for (unsigned i = 0; i < COUNT; i++) {
+        set_priority(i, 0x20 + 0x10 * (i % 5));
+    }
+}
+
 static int setup(void **state)
 {
     (void)state;
@@ -143,13 +155,8 @@ static int setup(void **state)
     }
     nested_count = maintenance_count = 0;
     machine_reset_partition();
-    assert_null(gic_start_core(&machine_vcpu));
-    gic_reset_core(&machine_vcpu);
+    start_core();
     gic_open_core(&machine_vcpu);
-    made.guarded = true;
-    for (unsigned i = 0; i < COUNT; i++) {
-        set_priority(i, 0x20 + 0x10 * (i % 5));
-    }
     return 0;
 }
 
@@ -983,8 +990,7 @@ static void test_views_of_priorities(void **state)
         (void)setup(state);
         made.gic.two_securities = machine_partition.constant.shares_group1 = true;
         made.interface.is_raw = raw != 0;
-        assert_null(gic_start_core(&machine_vcpu));
-        gic_reset_core(&machine_vcpu);
+        start_core();
         set_priority(0, 0x10);
         enable(0, true);
         raise(0);
@@ -1035,7 +1041,7 @@ static void test_random(void **state)
         made.gic.two_securities = machine_partition.constant.shares_group1 = seed % 5 == 0;
         made.interface.is_raw = seed % 10 == 0;
         machine_vcpu.shared = seed % 2 == 0 ? &shared : NULL;
-        assert_null(gic_start_core(&machine_vcpu));
+        start_core();
         gic_open_core(&machine_vcpu);
         made.interface.guest_splits = seed % 3 == 0;
         for (unsigned i = 0; i < COUNT; i++) {
