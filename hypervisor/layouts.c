@@ -95,6 +95,8 @@ void layouts_description(void)
     LAYOUT_NUMBER(description_core, affinity);
     LAYOUT_NUMBER(description_core, redistributor);
     LAYOUT_NUMBER(description_core, quantum);
+    LAYOUT_NUMBER(description_core, message_interrupt);
+    LAYOUT_NUMBER(description_core, reserved);
     LAYOUT_WHOLE_STRUCT(description_vcpu);
     LAYOUT_NUMBER(description_vcpu, core);
     LAYOUT_NUMBER(description_vcpu, shared);

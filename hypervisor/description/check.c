@@ -263,6 +263,9 @@ static bool check_interrupts(struct check *check, const struct description_parti
         uint32_t others = bit_in_word(description->board.uart_interrupt, word) |
                           bit_in_word(description->board.smmu_interrupt, word);
 
+        for (uint32_t i = 0; i < description->core_count; i++) {
+            others |= bit_in_word(description->cores[i].message_interrupt, word);
+        }
         if (word == 0 || word == SPI_LIMIT / 32) {
             /* INTIDs below 32 and from 1020 on are no SPIs. */
             others |= word == 0 ? UINT32_MAX : UINT32_MAX << SPI_LIMIT % 32;
@@ -463,6 +466,26 @@ static bool check_partitions(struct check *check)
     return true;
 }
 
+/* Returns true for an SPI, and for 0: none. */
+static bool is_own_interrupt(uint32_t intid)
+{
+    return intid == 0 || (intid >= SPI_FIRST && intid < SPI_LIMIT);
+}
+
+/* Returns true if the SPI by which a core is called is no other one of the hypervisor's. */
+static bool has_message_interrupt(const struct description *description, uint32_t index)
+{
+    const struct description_core *core = &description->cores[index];
+    uint32_t intid = core->message_interrupt;
+    bool is_free =
+        intid != description->board.uart_interrupt && intid != description->board.smmu_interrupt;
+
+    for (uint32_t i = 0; i < index; i++) {
+        is_free = is_free && intid != description->cores[i].message_interrupt;
+    }
+    return core->reserved == 0 && is_own_interrupt(intid) && (intid == 0 || is_free);
+}
+
 static bool check_core(struct check *check, uint32_t index)
 {
     const struct description *description = check->description;
@@ -478,12 +501,9 @@ static bool check_core(struct check *check, uint32_t index)
            expect(check,
                   core->quantum == 0 || (core->quantum >= DESCRIPTION_QUANTUM_MIN &&
                                          core->quantum <= DESCRIPTION_QUANTUM_MAX),
-                  "quantum out of range: core", index);
-}
-
-static bool is_own_interrupt(uint32_t intid)
-{
-    return intid == 0 || (intid >= SPI_FIRST && intid < SPI_LIMIT);
+                  "quantum out of range: core", index) &&
+           expect(check, has_message_interrupt(description, index),
+                  "messages need an SPI of their own: core", index);
 }
 
 static bool check_board(struct check *check)

@@ -33,14 +33,21 @@ void gic_open_core(const struct vcpu *vcpu)
 /* Waits for a Redistributor that wakes, which takes longer than a write. */
 #define WAKE_WAITS_MAX 100000u
 
+/* Returns the hypervisor's private interrupts that have to be enabled. */
+static uint32_t used_interrupts(const struct partition *partition)
+{
+    return UINT32_C(1) << GIC_OWN_TIMER |
+           (listed_has(partition) ? UINT32_C(1) << GIC_OWN_MAINTENANCE : 0) |
+           (listed_shares_group1(partition) ? 0 : UINT32_C(1) << GIC_OWN_SGI);
+}
+
 /* Sets up the Redistributor of the calling core. Only the core itself does so: firmware disables
  * its private interrupts when it turns it on, and wakes its Redistributor (IHI 0069, "Power
  * management"). */
 static const char *start_redistributor(const struct partition *partition,
                                        const struct description_core *core)
 {
-    uint32_t used =
-        PRIVATE_OWN_USED | (listed_has(partition) ? UINT32_C(1) << GIC_OWN_MAINTENANCE : 0);
+    uint32_t used = used_interrupts(partition);
     const struct gic_frame frame = gic_private(core);
     uintptr_t base = (uintptr_t)core->redistributor;
     bool is_awake = false;
@@ -64,7 +71,10 @@ static const char *start_redistributor(const struct partition *partition,
     }
     device_write32(frame.interrupts + GIC_IGROUPR, PRIVATE_GUEST);
     device_write32(frame.interrupts + GIC_ISENABLER, used);
-    return NULL;
+    /* An interrupt of the other security state ignores the write (IHI 0069, GICR_ISENABLER0). */
+    return (device_read32(frame.interrupts + GIC_ISENABLER) & used) == used
+               ? NULL
+               : "the firmware keeps the EL2 timer's interrupt or the maintenance interrupt";
 }
 
 const char *gic_start_core(struct vcpu *vcpu)

@@ -7,11 +7,10 @@
 #include "gic/setup.h"
 
 /* Sets of private interrupts, the same on every core: bit n for INTID n. PRIVATE_OWN are those of
- * the hypervisor, PRIVATE_OWN_USED those of them that are enabled in every system, PRIVATE_GUEST
- * those of guests. */
-#define PRIVATE_OWN_USED (1u << GIC_OWN_SGI | 1u << GIC_OWN_TIMER)
-#define PRIVATE_OWN      (PRIVATE_OWN_USED | 1u << GIC_OWN_MAINTENANCE | 1u << GIC_OWN_VIRTUAL)
-#define PRIVATE_GUEST    (~PRIVATE_OWN)
+ * the hypervisor, PRIVATE_GUEST those of guests. */
+#define PRIVATE_OWN \
+    (1u << GIC_OWN_SGI | 1u << GIC_OWN_TIMER | 1u << GIC_OWN_MAINTENANCE | 1u << GIC_OWN_VIRTUAL)
+#define PRIVATE_GUEST (~PRIVATE_OWN)
 
 /* The highest priority of direct interrupts. A guest can write ICC_BPR1_EL1. Whatever value it
  * writes, at least bit 7 of an active interrupt's priority remains in the group priority (IHI 0069,

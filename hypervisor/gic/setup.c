@@ -30,18 +30,28 @@ static const char *route_by_affinity(const struct gic_frame *frame, uint32_t one
     return wrong;
 }
 
-/* Returns the hypervisor's SPIs among the 32 interrupts of word `word`. */
-static uint32_t own_interrupts(const struct description_board *board, uint32_t word)
+/* Returns the bit of an SPI in the word, or 0. `number`: its INTID, or 0: none. */
+static uint32_t bit_in_word(uint32_t number, uint32_t word)
 {
-    const uint32_t numbers[] = {board->uart_interrupt, board->smmu_interrupt};
+    return number >= GIC_SPI_FIRST && number / 32 == word ? UINT32_C(1) << number % 32 : 0;
+}
+
+/* Returns the SPIs for messages among the 32 interrupts of word `word`. */
+static uint32_t message_interrupts(const struct description *system, uint32_t word)
+{
     uint32_t mask = 0;
 
-    for (unsigned i = 0; i < 2; i++) {
-        if (numbers[i] >= GIC_SPI_FIRST && numbers[i] / 32 == word) {
-            mask |= UINT32_C(1) << numbers[i] % 32;
-        }
+    for (uint32_t i = 0; i < system->core_count; i++) {
+        mask |= bit_in_word(system->cores[i].message_interrupt, word);
     }
     return mask;
+}
+
+/* Returns the hypervisor's SPIs among them. */
+static uint32_t own_interrupts(const struct description *system, uint32_t word)
+{
+    return bit_in_word(system->board.uart_interrupt, word) |
+           bit_in_word(system->board.smmu_interrupt, word) | message_interrupts(system, word);
 }
 
 /* Sets the triggers of 32 interrupts. Each has two bits, of which the upper one is set if the
@@ -105,10 +115,38 @@ static bool are_of_this_state(const struct gic_frame *frame, uint32_t word, uint
     return true;
 }
 
+/* Routes the SPI for messages of each core to it. */
+static void route_messages(const struct description *system)
+{
+    const struct gic_frame frame = gic_distributor(system);
+
+    for (uint32_t i = 0; i < system->core_count; i++) {
+        if (system->cores[i].message_interrupt != 0) {
+            device_write64(frame.interrupts + GICD_IROUTER +
+                               UINT64_C(8) * system->cores[i].message_interrupt,
+                           system->cores[i].affinity);
+        }
+    }
+}
+
+/* Returns true if each core with a VCPU has an SPI for messages. */
+static bool has_messages(const struct description *system)
+{
+    for (uint32_t i = 0; i < system->partition_count; i++) {
+        const struct description_partition *partition = &system->partitions[i];
+
+        for (uint32_t vcpu = 0; vcpu < partition->vcpu_count; vcpu++) {
+            if (system->cores[partition->vcpus[vcpu].core].message_interrupt == 0) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
 static const char *start_distributor(const struct description *system, uint64_t affinity,
                                      bool shares_group1)
 {
-    const struct description_board *board = &system->board;
     const struct gic_frame frame = gic_distributor(system);
     uint32_t one_security = shares_group1 ? 0 : GICD_CTLR_ONE_SECURITY;
     const char *wrong = route_by_affinity(&frame, one_security);
@@ -116,13 +154,12 @@ static const char *start_distributor(const struct description *system, uint64_t 
         wrong == NULL ? device_read32(frame.interrupts + GICD_TYPER) & GICD_TYPER_LINES : 0;
 
     for (uint32_t word = 1; word < DESCRIPTION_SPI_WORDS && wrong == NULL; word++) {
-        uint32_t own = own_interrupts(board, word), used = own, edges = 0;
-
+        uint32_t own = own_interrupts(system, word), used = own;
         /* The SMMU's wired interrupts are edge-triggered (SMMUv3, IHI 0070, "Interrupts and
          * notifications"). */
-        if (board->smmu_interrupt / 32 == word) {
-            edges = UINT32_C(1) << board->smmu_interrupt % 32;
-        }
+        uint32_t edges =
+            bit_in_word(system->board.smmu_interrupt, word) | message_interrupts(system, word);
+
         for (uint32_t i = 0; i < system->partition_count; i++) {
             used |= system->partitions[i].interrupts[word];
             edges |= system->partitions[i].edges[word];
@@ -135,6 +172,9 @@ static const char *start_distributor(const struct description *system, uint64_t 
         } else if (used != 0) {
             wrong = "the GIC lacks an interrupt that is described";
         }
+    }
+    if (wrong == NULL) {
+        route_messages(system);
     }
     return wrong != NULL
                ? wrong
@@ -149,6 +189,9 @@ const char *gic_start(const struct description *system, uint32_t core, bool *sha
     *shares_group1 = (device_read32(frame.control) & GICD_CTLR_ONE_SECURITY) == 0;
     if (*shares_group1 && !listed_is_supported()) {
         return "the image has no code for a GIC with two security states, at";
+    }
+    if (*shares_group1 && !has_messages(system)) {
+        return "the image was built for a GIC with one security state, not for the one at";
     }
     return start_distributor(system, system->cores[core].affinity, *shares_group1);
 }

@@ -13,7 +13,9 @@
 #include <stddef.h>
 
 /* Private interrupts of the hypervisor, the same on every core. */
-#define GIC_OWN_SGI 15u /* message from another monitor */
+/* Message from another monitor; with two security states an SPI takes its place (struct
+ * description_core). */
+#define GIC_OWN_SGI 15u
 /* Maintenance interrupt of the virtual CPU interface; used with listed interrupts. */
 #define GIC_OWN_MAINTENANCE 25u
 #define GIC_OWN_TIMER       26u /* EL2 physical timer (CNTHP) */

@@ -65,13 +65,12 @@ enum access_result sgi_send(const struct partition *partition, uint32_t vcpu, ui
 
 void gic_call_core(const struct partition *partition, const struct description_core *core)
 {
-    uint64_t message = target_fields(core->affinity) | (uint64_t)GIC_OWN_SGI << SGI_SHIFT;
-
     device_publish();
     if (listed_shares_group1(partition)) {
-        gic_registers_send_group1(message);
+        gic_make_pending(partition->constant.system, core->message_interrupt);
     } else {
-        gic_registers_send_group0(message);
+        gic_registers_send_group0(target_fields(core->affinity) | (uint64_t)GIC_OWN_SGI
+                                                                      << SGI_SHIFT);
     }
 }
 

@@ -12,13 +12,13 @@
  * and ICC_ASGI1R_EL1, which are for Group 0 and the other security state. Resident. */
 enum access_result sgi_send(const struct partition *partition, uint32_t vcpu, uint64_t value);
 
-/* Sends a message (GIC_OWN_SGI) to the core of the partition's VCPU `vcpu`. If the partition has
+/* Sends a message to the core of the partition's VCPU `vcpu`. If the partition has
  * shared cores, records the message in the VCPU's mail. The core's monitor sees everything that
  * this core wrote before. Any core. */
 void gic_send(struct partition *partition, uint32_t vcpu);
 
-/* Sends a message (GIC_OWN_SGI) to any core. `partition`: one whose monitor executes on this core.
- * The core's monitor sees everything that this core wrote before. */
+/* Sends a message to any core: GIC_OWN_SGI, or the core's SPI for messages. `partition`: one whose
+ * monitor executes on this core. The core's monitor sees everything that this core wrote before. */
 void gic_call_core(const struct partition *partition, const struct description_core *core);
 
 /* The targets of a write to ICC_SGI1R_EL1. */

@@ -54,6 +54,11 @@ struct description_core {
     /* If VCPUs share the core by weights: the longest turn of a VCPU, in nanoseconds. 0 if they
      * share it by budgets, or if the core is not shared. */
     uint64_t quantum;
+    /* INTID of the SPI by which monitors call the core if the interrupt controller has two security
+     * states: then the firmware may keep SGIs 8 to 15, and the guests have all others
+     * (docs/decisions/0064). 0: none. */
+    uint32_t message_interrupt;
+    uint32_t reserved;
 };
 
 /* Bounds of a period in nanoseconds. */

@@ -221,6 +221,23 @@ static void write_redistributor(struct gic *gic, const struct gic_access *access
     }
 }
 
+static uint32_t read_private(struct gic *gic, const struct gic_access *access)
+{
+    uint32_t value = read_bank(&gic->redistributors[access->core].bank, access);
+
+    return access->offset < GIC_IPRIORITYR ? value & ~gic->firmwares_private : value;
+}
+
+static void write_private(struct gic *gic, const struct gic_access *access)
+{
+    struct gic_access allowed = *access;
+
+    if (access->offset < GIC_IPRIORITYR) {
+        allowed.value &= ~(uint64_t)gic->firmwares_private;
+    }
+    write_bank(&gic->redistributors[access->core].bank, &allowed);
+}
+
 static uint32_t read32(struct gic *gic, const struct gic_access *access)
 {
     switch (access->frame) {
@@ -229,7 +246,7 @@ static uint32_t read32(struct gic *gic, const struct gic_access *access)
     case GIC_REDISTRIBUTOR:
         return read_redistributor(gic, access);
     case GIC_PRIVATE:
-        return read_bank(&gic->redistributors[access->core].bank, access);
+        return read_private(gic, access);
     default:
         return (uint32_t)gic_its_read(gic, access);
     }
@@ -249,7 +266,7 @@ static void write32(struct gic *gic, const struct gic_access *access)
         write_redistributor(gic, access);
         break;
     case GIC_PRIVATE:
-        write_bank(&gic->redistributors[access->core].bank, access);
+        write_private(gic, access);
         break;
     default:
         gic_its_write(gic, access);

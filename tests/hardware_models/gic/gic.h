@@ -84,7 +84,9 @@ struct gic {
     bool two_securities;
     uint32_t
         firmwares; /* an SPI of the other security state: its priority ignores writes; 0: none */
-    bool not_coherent; /* table registers read back as Non-shareable */
+    uint32_t
+        firmwares_private; /* the same of private interrupts, which read as 0: bit n is INTID n */
+    bool not_coherent;     /* table registers read back as Non-shareable */
     /* Its faults. */
     bool no_routing;          /* affinity routing can't be switched on */
     bool ignores_writes;      /* as a hypervisor may */

@@ -139,6 +139,8 @@ class DescriptionCore(LittleEndianStructure):
         ("affinity", c_uint64),
         ("redistributor", c_uint64),
         ("quantum", c_uint64),
+        ("message_interrupt", c_uint32),
+        ("reserved", c_uint32),
     )
 
 

@@ -103,6 +103,8 @@ def describe(layout: Layout) -> description.Description:
     described.board = _describe_board(layout)
     for core, each in zip(layout.board.cores, described.cores, strict=False):
         each.affinity, each.redistributor = core.affinity, core.redistributor
+    for number, intid in layout.messages.items():
+        described.cores[number].message_interrupt = intid
     for number, settings in layout.system.credit_cores.items():
         described.cores[number].quantum = settings.quantum
     for index, place in enumerate(layout.places):

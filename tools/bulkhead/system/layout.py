@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from bulkhead.errors import UserError
 from bulkhead.layouts.hypervisor import PCI_LIMIT, SCHEDULER_TRACE_BYTES, SPI_LIMIT
@@ -149,6 +149,8 @@ class Layout:
     hypervisor: Range
     places: tuple[Place, ...]
     channels: tuple[ChannelPlace, ...] = ()
+    # INTIDs of the SPIs by which monitors call each other, by core; see struct description_core.
+    messages: Mapping[int, int] = field(default_factory=dict)
 
 
 def page_up(number: int) -> int:
@@ -206,7 +208,8 @@ def make_layout(
         )
         for partition in system.partitions
     )
-    return Layout(system, board, hypervisor, places, channels)
+    messages = _message_interrupts(system, board, spare)
+    return Layout(system, board, hypervisor, places, channels, messages)
 
 
 def _channel_tables(system: System) -> int:
@@ -329,6 +332,15 @@ def _withdraw(free: list[Range], taken: Range) -> None:
 def _spare_interrupts(board: BoardTree) -> Iterator[int]:
     used = board.used_interrupts()
     return (intid for intid in range(FIRST_SPI, LAST_SPI + 1) if intid not in used)
+
+
+def _message_interrupts(system: System, board: BoardTree, spare: Iterator[int]) -> dict[int, int]:
+    if board.security_states == 1:
+        return {}
+    cores = sorted({core for partition in system.partitions for core in partition.cores})
+    return {
+        core: _next_interrupt(spare, system, 1, f"the hypervisor on core {core}") for core in cores
+    }
 
 
 def _next_interrupt(spare: Iterator[int], system: System, line: int, what: str) -> int:

@@ -43,6 +43,7 @@ struct fault {
 #define ROOM_FOR  "payload larger than the hypervisor's memory at"
 #define GICD      "GICD not aligned to 64 KiB:"
 #define BUSES     "ECAM not whole buses:"
+#define MESSAGES  "messages need an SPI of their own: core"
 #define OWN_SPI   "UART and SMMU need an SPI each: the UART has"
 #define PAGES     "not whole pages below the address limit:"
 #define PHYSICAL  "two ranges overlap: physical address"
@@ -103,6 +104,18 @@ static const struct fault faults[] = {
     {FRAME, NOONE, 2, {SET(cores[2].redistributor, 0x8210000 + 0x1000)}},
     {FRAME, NOONE, 2, {SET(cores[2].redistributor, 0)}},
     {PHYSICAL, NOONE, 0x80b0000, {SET(cores[3].redistributor, 0x80b0000)}},
+
+    {MESSAGES, NOONE, 1, {SET(cores[1].message_interrupt, 31)}},
+    {MESSAGES, NOONE, 1, {SET(cores[1].message_interrupt, 1020)}},
+    {MESSAGES, NOONE, 1, {SET(cores[1].message_interrupt, 33)}},
+    {MESSAGES, NOONE, 1, {SET(cores[1].message_interrupt, 106)}},
+    {MESSAGES,
+     NOONE,
+     3,
+     {SET(cores[1].message_interrupt, 200), SET(cores[3].message_interrupt, 200)}},
+    {MESSAGES, NOONE, 0, {SET(cores[0].reserved, 1)}},
+    {NULL, 0, 0, {SET(cores[1].message_interrupt, 200), SET(cores[3].message_interrupt, 201)}},
+    {SPIS, 1, 992, {SET(cores[2].message_interrupt, 1019)}},
 
     {ROOM_FOR, NOONE, 0x40000000, {SET(board.hypervisor_bytes, 0x18000)}},
     {NULL, 0, 0, {SET(board.hypervisor_bytes, DESCRIPTION_ROOM)}},
@@ -598,7 +611,8 @@ static void test_all_lists_full(void **state)
     description.core_count = DESCRIPTION_CORES_MAX;
     description.partition_count = DESCRIPTION_PARTITIONS_MAX;
     for (uint32_t i = 0; i < DESCRIPTION_CORES_MAX; i++) {
-        description.cores[i] = (struct description_core){i, 0x80a0000 + i * UINT64_C(0x20000), 0};
+        description.cores[i] = (struct description_core){
+            .affinity = i, .redistributor = 0x80a0000 + i * UINT64_C(0x20000)};
     }
     for (uint32_t i = 0; i < DESCRIPTION_PARTITIONS_MAX; i++) {
         fill(&description.partitions[i], i, (i + 1) * UINT64_C(0x100000));

@@ -16,9 +16,10 @@
 #include <devices/gic_registers.h>
 #include <string.h>
 
-#define GUEST     (~(1u << 15 | 1u << 25 | 1u << 26 | 1u << 28))
-#define OWN_SPIS  (1u << (MACHINE_UART - 32) | 1u << (MACHINE_SMMU - 32))
-#define OWN_SPI_1 (1u << 1 | 1u << 8 | 1u << 31)
+#define GUEST         (~(1u << 15 | 1u << 25 | 1u << 26 | 1u << 28))
+#define OWN_SPIS      (1u << (MACHINE_UART - 32) | 1u << (MACHINE_SMMU - 32))
+#define FIRST_MESSAGE 100u /* of the SPIs by which cores are called */
+#define OWN_SPI_1     (1u << 1 | 1u << 8 | 1u << 31)
 
 static struct machine made;
 static bool shares_group1;
@@ -103,24 +104,67 @@ static void test_distributor_refused(void **state)
                         "the GIC lacks an interrupt that is described");
 }
 
+/* The firmware keeps the SGIs of the upper half, as TF-A does. */
+static void begin_two_security_states(void)
+{
+    made.gic.two_securities = true;
+    made.gic.firmwares_private = 0xff00;
+    for (uint32_t core = 0; core < MACHINE_CORES; core++) {
+        machine_system.cores[core].message_interrupt = FIRST_MESSAGE + core;
+    }
+    assert_null(gic_start(&machine_system, 0, &shares_group1));
+    machine_partition.constant.shares_group1 = machine_partition.constant.is_listed = true;
+}
+
+/* `kept`: the private interrupt that the firmware keeps. */
+static void assert_core_is_refused(uint32_t kept)
+{
+    made.gic.firmwares_private = kept;
+    assert_string_equal(
+        gic_start_core(&machine_vcpu),
+        "the firmware keeps the EL2 timer's interrupt or the maintenance interrupt");
+}
+
 /* Group 0 is the firmware's, so the hypervisor's own interrupts are in Group 1, too. */
 static void test_two_security_states(void **state)
 {
     (void)state;
-    made.gic.two_securities = true;
-    assert_null(gic_start(&machine_system, 0, &shares_group1));
+    begin_two_security_states();
     assert_true(shares_group1);
     assert_int_equal(made.gic.control, GICD_CTLR_AFFINITY_ROUTING | GICD_CTLR_GROUP1);
-    machine_partition.constant.shares_group1 = machine_partition.constant.is_listed = true;
     assert_null(gic_start_core(&machine_vcpu));
-    assert_int_equal(made.gic.redistributors[1].bank.enabled[0], 1u << 15 | 1u << 25 | 1u << 26);
-    gic_send(&machine_partition, 0);
-    assert_int_equal(made.group0_count, 0);
-    assert_int_equal(made.group1[0], machine_sgi_target(1) | 15u << 24);
+    assert_int_equal(made.gic.redistributors[1].bank.enabled[0] & ~0xff00u, 1u << 25 | 1u << 26);
+    assert_core_is_refused(1u << 26);
+    assert_core_is_refused(1u << 25);
     made.gic.firmwares = 63;
     made.gic.distributor.priorities[63] = 0;
     assert_string_equal(gic_start(&machine_system, 0, &shares_group1),
                         "the firmware keeps an interrupt that is described");
+}
+
+/* Monitors call each core by an SPI of its own, because SGIs may be the firmware's or the guest's.
+ */
+static void test_messages_with_two_security_states(void **state)
+{
+    (void)state;
+    begin_two_security_states();
+    for (uint32_t core = 0; core < MACHINE_CORES; core++) {
+        uint32_t number = FIRST_MESSAGE + core, bit = 1u << number % 32;
+
+        assert_int_equal(made.gic.distributor.enabled[number / 32] & bit, bit);
+        assert_int_equal(made.gic.distributor.triggers[number / 16] >> number % 16 * 2 & 3, 2);
+        assert_int_equal(made.gic.distributor.priorities[number], 0);
+        assert_int_equal(made.gic.routes[number], machine_system.cores[core].affinity);
+        assert_int_equal(made.gic.distributor.pending[number / 32] & bit, 0);
+    }
+    gic_send(&machine_partition, 2); /* on core 3 */
+    assert_int_equal(made.gic.distributor.pending[FIRST_MESSAGE / 32],
+                     1u << (FIRST_MESSAGE + 3) % 32);
+    assert_int_equal(made.group0_count + made.group1_count, 0);
+    machine_system.cores[3].message_interrupt = 0;
+    assert_string_equal(
+        gic_start(&machine_system, 0, &shares_group1),
+        "the image was built for a GIC with one security state, not for the one at");
 }
 
 /* The firmware turns the other cores on after gic_start(), and changes their Redistributors then.
@@ -331,9 +375,7 @@ static void test_deactivation(void **state)
 static void test_core_with_two_security_states(void **state)
 {
     (void)state;
-    made.gic.two_securities = true;
-    assert_null(gic_start(&machine_system, 0, &shares_group1));
-    machine_partition.constant.shares_group1 = machine_partition.constant.is_listed = true;
+    begin_two_security_states();
     assert_null(gic_start_core(&machine_vcpu));
     gic_reset_core(&machine_vcpu);
     assert_false(made.has_group0);
@@ -342,7 +384,7 @@ static void test_core_with_two_security_states(void **state)
     assert_int_equal(gic_acknowledge(&machine_partition), 26);
     made.gic.redistributors[1].bank.pending[0] = 0;
     gic_end(&machine_partition, 26);
-    assert_int_equal(made.gic.redistributors[1].bank.active[0], 0);
+    assert_int_equal(made.gic.redistributors[1].bank.active[0] & ~0xff00u, 0);
     assert_int_equal(gic_acknowledge(&machine_partition), GIC_NONE);
     made.interface.list_count = 1;
     assert_string_equal(gic_start_core(&machine_vcpu),
@@ -356,6 +398,7 @@ int main(void)
         cmocka_unit_test_setup(test_small, setup),
         cmocka_unit_test_setup(test_distributor_refused, setup),
         cmocka_unit_test_setup(test_two_security_states, setup),
+        cmocka_unit_test_setup(test_messages_with_two_security_states, setup),
         cmocka_unit_test_setup(test_redistributors, setup),
         cmocka_unit_test_setup(test_redistributors_refused, setup),
         cmocka_unit_test_setup(test_core, setup),
