@@ -15,6 +15,7 @@
 #include "partition/load.h"
 #include "smmu/smmu.h"
 #include "vcpu/controls.h"
+#include "vcpu/features.h"
 #include <arch/device_access.h>
 #include <devices/gic_registers.h>
 
@@ -68,6 +69,14 @@ static void probe_memory(const struct description *system)
     }
 }
 
+/* Returns true if the image is in the hypervisor's memory. `whole`: its size in bytes. */
+static bool is_inside(uint64_t start, uint64_t whole, const struct description_board *board)
+{
+    uint64_t offset = start - board->hypervisor; /* huge if it starts before the memory */
+
+    return offset < board->hypervisor_bytes && whole <= board->hypervisor_bytes - offset;
+}
+
 /* The attribute keeps the function, because only entry.S calls it. */
 __attribute__((used)) uint64_t boot_early(void)
 {
@@ -88,8 +97,11 @@ __attribute__((used)) uint64_t boot_early(void)
     if ((register_read(hcr_el2) & HCR_E2H) != 0) {
         boot_refuse("EL2 has VHE only (E2H is RES1): HCR_EL2 is", register_read(hcr_el2));
     }
-    if (start < system->board.hypervisor ||
-        whole > system->board.hypervisor + system->board.hypervisor_bytes - start) {
+    if (ID_FIELD(register_read(id_aa64pfr0_el1), PFR0_GIC) == 0) {
+        boot_refuse("the interrupt controller is no GICv3: ID_AA64PFR0_EL1 is",
+                    register_read(id_aa64pfr0_el1));
+    }
+    if (!is_inside(start, whole, &system->board)) {
         boot_refuse("the image was loaded outside the hypervisor's memory, at", start);
     }
     probe_memory(system);

@@ -34,7 +34,7 @@ entry:
     msr daifset, #0xf
     mrs x1, currentel
     cmp x1, #(2 << 2)
-    b.ne 5f
+    b.ne report_level
     take_el2 x1, x2 /* boot_early() refuses a processor on which E2H is RES1 */
     /* The data below is written past the cache. A dirty line that the loader left must not be
      * evicted over it later. */
@@ -86,6 +86,25 @@ entry:
     bl boot_main
 7:  wfi
     b 7b
+
+/* Writes a line to the PL011 whose address is in the header. C code can't: it uses registers of
+ * EL2. The loader has set up the PL011, as it has for Linux' early console. */
+report_level:
+    address x1, image_start
+    ldp x2, x3, [x1, #32]
+    mvn x3, x3
+    cmp x2, x3
+    b.ne 5b /* the tools have stored no address */
+    cbz x2, 5b /* the board has no terminal */
+    adr x1, level_report
+8:  ldrb w3, [x1], #1
+    cbz w3, 5b
+9:  ldr w4, [x2, #0x18] /* UARTFR (DDI 0183) */
+    tbnz w4, #5, 9b     /* TXFF: the FIFO is full */
+    str w3, [x2]        /* UARTDR */
+    b 8b
+level_report:
+    .asciz "bulkhead| the system can't start: it needs EL2, and the loader started it at another level\r\n"
 
     .section .bss.boot_stack, "aw", @nobits
     .balign 4096

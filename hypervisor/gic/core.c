@@ -52,11 +52,6 @@ static const char *start_redistributor(const struct partition *partition,
     uintptr_t base = (uintptr_t)core->redistributor;
     bool is_awake = false;
 
-    /* The upper half of GICR_TYPER has the affinity, packed into 32 bits (IHI 0069, GICR_TYPER). */
-    if (device_read32(base + GICR_TYPER + 4) !=
-        (uint32_t)((core->affinity >> 8 & 0xff000000) | (core->affinity & 0xffffff))) {
-        return "a Redistributor is not its core's";
-    }
     /* No interrupt reaches a core whose Redistributor sleeps (IHI 0069, GICR_WAKER). */
     device_write32(base + GICR_WAKER, 0);
     for (unsigned waits = 0; waits < WAKE_WAITS_MAX && !is_awake; waits++) {

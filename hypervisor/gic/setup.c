@@ -129,19 +129,32 @@ static void route_messages(const struct description *system)
     }
 }
 
-/* Returns true if each core with a VCPU has an SPI for messages. */
-static bool has_messages(const struct description *system)
+/* Returns true if the Redistributor is the core's. */
+static bool has_redistributor(const struct description_core *core)
+{
+    /* The upper half of GICR_TYPER has the affinity, packed into 32 bits (IHI 0069, GICR_TYPER). */
+    return device_read32((uintptr_t)core->redistributor + GICR_TYPER + 4) ==
+           (uint32_t)((core->affinity >> 8 & 0xff000000) | (core->affinity & 0xffffff));
+}
+
+/* Checks each core with a VCPU: reads from its Redistributor, which the core itself starts. */
+static const char *check_cores(const struct description *system, bool shares_group1)
 {
     for (uint32_t i = 0; i < system->partition_count; i++) {
         const struct description_partition *partition = &system->partitions[i];
 
         for (uint32_t vcpu = 0; vcpu < partition->vcpu_count; vcpu++) {
-            if (system->cores[partition->vcpus[vcpu].core].message_interrupt == 0) {
-                return false;
+            const struct description_core *core = &system->cores[partition->vcpus[vcpu].core];
+
+            if (!has_redistributor(core)) {
+                return "a Redistributor is not its core's";
+            }
+            if (shares_group1 && core->message_interrupt == 0) {
+                return "the image was built for a GIC with one security state, not for the one at";
             }
         }
     }
-    return true;
+    return NULL;
 }
 
 static const char *start_distributor(const struct description *system, uint64_t affinity,
@@ -185,13 +198,13 @@ static const char *start_distributor(const struct description *system, uint64_t 
 const char *gic_start(const struct description *system, uint32_t core, bool *shares_group1)
 {
     const struct gic_frame frame = gic_distributor(system);
+    const char *wrong;
 
     *shares_group1 = (device_read32(frame.control) & GICD_CTLR_ONE_SECURITY) == 0;
     if (*shares_group1 && !listed_is_supported()) {
         return "the image has no code for a GIC with two security states, at";
     }
-    if (*shares_group1 && !has_messages(system)) {
-        return "the image was built for a GIC with one security state, not for the one at";
-    }
-    return start_distributor(system, system->cores[core].affinity, *shares_group1);
+    wrong = check_cores(system, *shares_group1);
+    return wrong != NULL ? wrong
+                         : start_distributor(system, system->cores[core].affinity, *shares_group1);
 }

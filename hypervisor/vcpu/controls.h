@@ -101,6 +101,7 @@
 
 /* Positions of the lowest bits of fields of ID_AA64PFR0_EL1, PFR1, DFR0, ISAR1, ISAR2, MMFR0, MMFR1
  * and MMFR2. */
+#define PFR0_GIC         24
 #define PFR0_RAS         28
 #define PFR0_MPAM        40
 #define PFR0_AMU         44

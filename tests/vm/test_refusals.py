@@ -30,6 +30,7 @@ from bulkhead.system.machine import machine
 from bulkhead.system.reports import read_reports
 
 _SYSTEM = "isolation"  # two cores, DMA by the SMMU
+_TEXT_OFFSET = 8  # in the arm64 Image header
 _UART = description.Description.board.offset + description.Board.uart.offset
 
 
@@ -71,6 +72,33 @@ def test_board_with_too_little_memory(start_guest: StartGuest) -> None:
 def test_board_with_too_few_cores(start_guest: StartGuest) -> None:
     line = refused(start_guest, replace(right_machine(), cpus=1))
     assert line.startswith("the board has no such GIC or no such core, nothing is at 0x80c00")
+
+
+def test_image_above_the_hypervisors_memory(start_guest: StartGuest, tmp_path: Path) -> None:
+    whole = bytearray(assembled().image.read_bytes())
+    struct.pack_into("<Q", whole, _TEXT_OFFSET, 1 << 28)
+    path = tmp_path / "above.image"
+    path.write_bytes(whole)
+    line = refused(start_guest, replace(right_machine(), image=path))
+    at = assembled().layout.board.memory + (1 << 28)
+    assert line == f"the image was loaded outside the hypervisor's memory, at {at:#x}"
+
+
+def test_start_at_el1(start_guest: StartGuest) -> None:
+    board = right_machine()
+    board = replace(board, machine=board.machine.replace("virtualization=on,", ""))
+    assert refused(start_guest, board) == (
+        "it needs EL2, and the loader started it at another level"
+    )
+
+
+def test_board_with_gic_version_2(start_guest: StartGuest) -> None:
+    board = right_machine()
+    machine_options = board.machine.replace("gic-version=3", "gic-version=2").replace(
+        ",its=off", ""
+    )
+    line = refused(start_guest, replace(board, machine=machine_options))
+    assert line.startswith("the interrupt controller is no GICv3: ID_AA64PFR0_EL1 is 0x")
 
 
 def start_of_description(image: bytes | bytearray) -> int:
@@ -154,6 +182,12 @@ size = "64 KiB"
         ),
         (
             "hypervisor-listed",
+            _ONE,
+            TWO_STATES,
+            "the image was built for a GIC with one security state, not for the one at 0x8000000",
+        ),
+        (
+            "hypervisor-listed",
             "".join(_PARTITION.format(name, 2, _BUDGET) for name in ("one", "other")),
             "",
             "the image has no code for VCPUs that share a core: core 0x2",
@@ -166,7 +200,7 @@ size = "64 KiB"
             "the image has no code for a manager: partition 0x0",
         ),
     ],
-    ids=["listed", "two-security-states", "shared", "channel", "manager"],
+    ids=["listed", "two-security-states", "one-security-state", "shared", "channel", "manager"],
 )
 def test_system_that_the_image_has_no_code_for(
     start_guest: StartGuest,

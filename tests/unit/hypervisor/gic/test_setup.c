@@ -198,7 +198,8 @@ static void test_redistributors_refused(void **state)
 {
     (void)state;
     made.other_affinity = true;
-    assert_string_equal(gic_start_core(&machine_vcpu), "a Redistributor is not its core's");
+    assert_string_equal(gic_start(&machine_system, 0, &shares_group1),
+                        "a Redistributor is not its core's");
     made.other_affinity = false;
     made.gic.never_wakes = true;
     assert_string_equal(gic_start_core(&machine_vcpu), "a Redistributor does not wake");
