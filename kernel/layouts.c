@@ -52,6 +52,7 @@ void layouts_limits(void)
     LAYOUT_NUMBER(admission_vcpu, blocking);
     LAYOUT_NUMBER(admission_vcpu, overrun);
     LAYOUT_NUMBER(admission_vcpu, unpaid);
+    LAYOUT_NUMBER(admission_vcpu, jitter);
     LAYOUT_WHOLE_STRUCT(supply);
     LAYOUT_NUMBER(supply, budget);
     LAYOUT_NUMBER(supply, period);

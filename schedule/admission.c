@@ -152,7 +152,7 @@ static uint64_t interference(const struct vcpu_set *set, const struct subject *s
     uint64_t ticks;
 
     if (other->kind == ADMISSION_MAIN) {
-        return divide_up(time, other->period) * (other->budget + other->unpaid);
+        return divide_up(time + other->jitter, other->period) * (other->budget + other->unpaid);
     }
     ticks = io_interference(set, vcpu, subject->level, time);
     return ticks + io_unpaid(set, vcpu, ticks);
@@ -255,7 +255,7 @@ static enum schedule_error check_vcpu(const struct admission_vcpu *vcpu)
 
     if (error == SCHEDULE_OK &&
         (vcpu->blocking > SCHEDULE_PERIOD_MAX || vcpu->overrun > SCHEDULE_PERIOD_MAX ||
-         vcpu->unpaid > vcpu->period)) {
+         vcpu->unpaid > vcpu->period || vcpu->jitter > vcpu->period)) {
         error = SCHEDULE_BUDGET_OUT_OF_RANGE;
     }
     return error;
@@ -331,7 +331,7 @@ static bool passes_quick_test(const struct vcpu_set *set)
     for (size_t i = 0; i < set->count; i++) {
         const struct admission_vcpu *vcpu = &set->vcpus[i];
 
-        if (vcpu->blocking != 0 || vcpu->overrun != 0 || vcpu->unpaid != 0) {
+        if (vcpu->blocking != 0 || vcpu->overrun != 0 || vcpu->unpaid != 0 || vcpu->jitter != 0) {
             return false;
         }
     }

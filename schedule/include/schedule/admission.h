@@ -48,7 +48,7 @@
  * blocking is longer than that of i. Its response is reported for the longest period that it can
  * serve.
  *
- * Four additions, each 0 unless the caller knows it:
+ * Five additions, each 0 unless the caller knows it:
  *
  * - `blocking` of VCPU i is added to R_i once: time in the window for which the processor executes
  *   what is less urgent or charged to none, such as a critical section that began before the
@@ -60,6 +60,16 @@
  *   processor takes for it in a period beyond its budget, and that no budget pays, such as for the
  *   ends of budgets. A Main VCPU has ceil(R / T_k) budgets, an I/O VCPU as many of the shortest
  *   ones as are in I_j(R), and another one in part.
+ * - `jitter` of a Main VCPU k that interferes: R_i counts ceil((R + jitter) / T_k) of its budgets.
+ *   It is T_k - C_k if VCPU k has a deferrable server (deferrable_server.h). Let the first release
+ *   in the window be at a + x. Before it, VCPU k executes at most min(x, C_k) ticks, of one budget.
+ *   The releases from a + x on give n = ceil((R - x) / T_k) budgets. If x >= C_k, the sum is at
+ *   most C_k + ceil((R - C_k) / T_k) C_k, the ticks of so many budgets. If x < C_k, n may be one
+ *   more; then the last release is R - x - (n - 1) T_k <= C_k - x ticks before the end, so that the
+ *   last budget and the first are C_k ticks together at most. For R < C_k, one budget is counted.
+ *   The response of VCPU k itself is not changed by this: a busy window of its priority that a
+ *   release interrupts is counted from the last instant before the release at which no VCPU before
+ *   it has work; in between VCPU k executes nothing, and then one budget.
  * - The supply, of a guest whose processor is a server on a shared core (supply.h): R_i is the
  * least time in which the processor executes at least the right side of the equation. Between a and
  * the end of the window the guest has work throughout.
@@ -94,6 +104,7 @@ struct admission_vcpu {
     uint64_t blocking;
     uint64_t overrun;
     uint64_t unpaid;
+    uint64_t jitter;
 };
 
 struct admission_response {

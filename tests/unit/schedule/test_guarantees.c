@@ -32,6 +32,9 @@ static bool choose_set(struct world *world)
         vcpu->period = random_between(&world->random, 2, 60);
         vcpu->budget =
             random_between(&world->random, 1, 1 + vcpu->period / (i < mains ? mains : 5));
+        vcpu->jitter = i < mains && random_below(&world->random, 3) == 0
+                           ? vcpu->period - vcpu->budget
+                           : 0; /* of a deferrable server */
     }
     return admission_test(world->set, mains + ios, world->responses, &result) == SCHEDULE_OK;
 }
@@ -41,7 +44,9 @@ static void add_set(struct world *world, unsigned count)
     for (unsigned i = 0; i < count; i++) {
         const struct admission_vcpu *vcpu = &world->set[i];
 
-        if (vcpu->kind == ADMISSION_MAIN) {
+        if (vcpu->jitter != 0) {
+            (void)core_add_deferrable(&world->core, vcpu->budget, vcpu->period);
+        } else if (vcpu->kind == ADMISSION_MAIN) {
             unsigned capacity = (unsigned)random_between(&world->random, 2, 32);
 
             (void)core_add_main(&world->core, vcpu->budget, vcpu->period, capacity);
@@ -65,10 +70,11 @@ static void wake_some(struct world *world)
         struct core_vcpu *vcpu = &core->vcpu[i];
 
         if (vcpu->kind == ADMISSION_IO && decide(world, world->busy)) {
-            struct core_vcpu *served = &core->vcpu[random_below(&world->random, core->count)];
+            const struct admission_vcpu *served =
+                &world->set[random_below(&world->random, core->count)];
 
             if (served->kind == ADMISSION_MAIN) {
-                core_wake(core, vcpu, served->sporadic.period);
+                core_wake(core, vcpu, served->period);
             }
         } else if (!vcpu->runnable && decide(world, world->busy)) {
             core_wake(core, vcpu, 0);
@@ -84,10 +90,7 @@ static void run_tick(struct world *world)
     struct core_vcpu *vcpu = core_pick(core);
 
     if (vcpu != NULL && vcpu->kind == ADMISSION_MAIN) {
-        const struct sporadic_server *server = &vcpu->sporadic;
-        uint64_t available_at =
-            replenishment_queue_at(&server->replenishments, 0)->time + server->usage;
-        uint64_t response = core->now + 1 - available_at;
+        uint64_t response = core->now + 1 - core_available_since(vcpu, core->now);
 
         assert_true(response <= world->responses[vcpu - core->vcpu].ticks);
     }

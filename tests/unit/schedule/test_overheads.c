@@ -104,6 +104,9 @@ static bool choose_set(struct world *world)
         vcpu->kind = ADMISSION_MAIN;
         vcpu->period = random_between(&world->random, 40, 200);
         vcpu->budget = random_between(&world->random, 4, 4 + vcpu->period / world->count);
+        if (vcpu->budget < vcpu->period && decide(world, 25)) {
+            vcpu->jitter = vcpu->period - vcpu->budget; /* of a deferrable server */
+        }
         world->sources[i] = random_between(&world->random, 1, 2);
     }
     if (decide(world, 25)) { /* an I/O VCPU for the period of the first */
@@ -123,11 +126,14 @@ static void add_set(struct world *world)
 {
     const struct admission_vcpu *guest = &world->set[world->guest];
     uint64_t pieces = random_between(&world->random, 1, 6);
+    bool is_whole = guest->kind != ADMISSION_MAIN || guest->jitter != 0; /* one piece */
 
     for (unsigned i = 0; i < world->count; i++) {
         const struct admission_vcpu *vcpu = &world->set[i];
 
-        if (vcpu->kind == ADMISSION_MAIN) {
+        if (vcpu->jitter != 0) {
+            (void)core_add_deferrable(&world->core, vcpu->budget, vcpu->period);
+        } else if (vcpu->kind == ADMISSION_MAIN) {
             struct core_vcpu *added =
                 core_add_main(&world->core, vcpu->budget, vcpu->period, (unsigned)pieces + 2);
 
@@ -140,9 +146,8 @@ static void add_set(struct world *world)
         .budget = guest->budget,
         .period = guest->period,
         .delay = world->responses[world->guest].ticks - guest->budget,
-        .waiting = guest->kind == ADMISSION_MAIN ? (guest->budget + pieces - 1) / pieces - 1 : 0,
-        .piece =
-            guest->kind == ADMISSION_MAIN ? (guest->budget + pieces - 1) / pieces : guest->budget,
+        .waiting = is_whole ? 0 : (guest->budget + pieces - 1) / pieces - 1,
+        .piece = is_whole ? guest->budget : (guest->budget + pieces - 1) / pieces,
         .cost = world->costs.enter + world->costs.leave,
     };
 }
@@ -169,11 +174,8 @@ static void begin_section(struct world *world, uint64_t most, unsigned payer, un
 static bool is_ready(struct world *world, unsigned vcpu)
 {
     const struct core_vcpu *each = vcpu_of(world, vcpu);
-    uint64_t now = world->core.now;
 
-    return each->runnable &&
-           (each->kind == ADMISSION_IO ? pibs_server_available(&each->pibs, now)
-                                       : sporadic_server_available(&each->sporadic, now)) > 0;
+    return each->runnable && core_available(each, world->core.now) > 0;
 }
 
 static void wake(struct world *world, unsigned vcpu)
@@ -249,7 +251,7 @@ static void run_guest(struct world *world)
     const struct admission_vcpu *admitted = &world->set[world->current];
     uint64_t eligible = vcpu->kind == ADMISSION_IO
                             ? pibs_server_eligible(&vcpu->pibs) + vcpu->pibs.usage
-                            : sporadic_server_eligible(&vcpu->sporadic);
+                            : core_available_since(vcpu, world->core.now);
 
     assert_true(world->core.now <=
                 eligible + world->responses[world->current].ticks - admitted->budget);

@@ -43,6 +43,9 @@ static bool choose_set(struct world *world)
         vcpu->kind = ADMISSION_MAIN;
         vcpu->period = random_between(&world->random, 2, 40);
         vcpu->budget = random_between(&world->random, 1, 1 + vcpu->period / world->count);
+        if (vcpu->budget < vcpu->period && decide(world, 25)) {
+            vcpu->jitter = vcpu->period - vcpu->budget; /* of a deferrable server */
+        }
     }
     world->guest = (unsigned)random_below(&world->random, world->count);
     if (decide(world, 20)) { /* an I/O VCPU that serves VCPUs of its period */
@@ -50,6 +53,7 @@ static bool choose_set(struct world *world)
 
         *vcpu = world->set[world->guest];
         vcpu->kind = ADMISSION_IO_OF_PERIOD;
+        vcpu->jitter = 0;
         vcpu->budget = random_between(&world->random, 1, 1 + vcpu->period / 4);
         if (decide(world, 50)) {
             world->guest = world->count;
@@ -64,11 +68,14 @@ static void add_set(struct world *world)
     const struct admission_vcpu *guest = &world->set[world->guest];
     uint64_t pieces = random_between(&world->random, 1, 16);
     uint64_t piece = (guest->budget + pieces - 1) / pieces;
+    bool is_whole = guest->kind != ADMISSION_MAIN || guest->jitter != 0; /* one piece */
 
     for (unsigned i = 0; i < world->count; i++) {
         const struct admission_vcpu *vcpu = &world->set[i];
 
-        if (vcpu->kind == ADMISSION_MAIN) {
+        if (vcpu->jitter != 0) {
+            (void)core_add_deferrable(&world->core, vcpu->budget, vcpu->period);
+        } else if (vcpu->kind == ADMISSION_MAIN) {
             struct core_vcpu *added =
                 core_add_main(&world->core, vcpu->budget, vcpu->period, (unsigned)pieces + 2);
 
@@ -81,8 +88,8 @@ static void add_set(struct world *world)
         .budget = guest->budget,
         .period = guest->period,
         .delay = world->responses[world->guest].ticks - guest->budget,
-        .waiting = guest->kind == ADMISSION_MAIN ? piece - 1 : 0,
-        .piece = guest->kind == ADMISSION_MAIN ? piece : guest->budget,
+        .waiting = is_whole ? 0 : piece - 1,
+        .piece = is_whole ? guest->budget : piece,
     };
     assert_true(supply_is_valid(&world->supply));
 }
