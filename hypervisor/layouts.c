@@ -86,6 +86,9 @@ void layouts_description(void)
     LAYOUT_ENUMERATOR(description_unmapped, DESCRIPTION_UNMAPPED_, ABORT);
     LAYOUT_ENUMERATOR(description_maintenance, DESCRIPTION_MAINTENANCE_, BROADCAST);
     LAYOUT_ENUMERATOR(description_maintenance, DESCRIPTION_MAINTENANCE_, LOCAL);
+    LAYOUT_ENUMERATOR(description_server, DESCRIPTION_SERVER_, SPORADIC);
+    LAYOUT_ENUMERATOR(description_server, DESCRIPTION_SERVER_, PIBS);
+    LAYOUT_ENUMERATOR(description_server, DESCRIPTION_SERVER_, DEFERRABLE);
     LAYOUT_ENUMERATOR(description_interrupt_mode, DESCRIPTION_INTERRUPT_MODE_, DIRECT);
     LAYOUT_ENUMERATOR(description_interrupt_mode, DESCRIPTION_INTERRUPT_MODE_, LISTED);
     LAYOUT_ENUMERATOR(description_channel_function, DESCRIPTION_CHANNEL_FUNCTION_, NONE);
@@ -103,7 +106,7 @@ void layouts_description(void)
     LAYOUT_NUMBER(description_vcpu, budget);
     LAYOUT_NUMBER(description_vcpu, period);
     LAYOUT_NUMBER(description_vcpu, weight);
-    LAYOUT_NUMBER(description_vcpu, io);
+    LAYOUT_NUMBER(description_vcpu, server);
     LAYOUT_WHOLE_STRUCT(description_memory);
     LAYOUT_NUMBER(description_memory, guest);
     LAYOUT_NUMBER(description_memory, physical);

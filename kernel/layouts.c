@@ -16,6 +16,7 @@
 #include <channel/error.h>
 #include <channel/format.h>
 #include <schedule/admission.h>
+#include <schedule/overlap.h>
 #include <schedule/supply.h>
 #include <schedule/ticks.h>
 #include <stdint.h>
@@ -53,6 +54,9 @@ void layouts_limits(void)
     LAYOUT_NUMBER(admission_vcpu, overrun);
     LAYOUT_NUMBER(admission_vcpu, unpaid);
     LAYOUT_NUMBER(admission_vcpu, jitter);
+    LAYOUT_WHOLE_STRUCT(overlap_vcpu);
+    LAYOUT_NUMBER(overlap_vcpu, lag);
+    LAYOUT_NUMBER(overlap_vcpu, overrun);
     LAYOUT_WHOLE_STRUCT(supply);
     LAYOUT_NUMBER(supply, budget);
     LAYOUT_NUMBER(supply, period);

@@ -93,10 +93,12 @@ bool admission_quick_test(const struct admission_vcpu *vcpus, size_t count)
 /* Returns true if Main VCPU `one` has the higher priority. */
 static bool outranks(const struct vcpu_set *set, size_t one, size_t other)
 {
-    uint64_t period = set->vcpus[one].period;
-    uint64_t other_period = set->vcpus[other].period;
+    const struct admission_vcpu *a = &set->vcpus[one], *b = &set->vcpus[other];
 
-    return period < other_period || (period == other_period && one < other);
+    if (a->period != b->period) {
+        return a->period < b->period;
+    }
+    return (a->jitter != 0) != (b->jitter != 0) ? b->jitter != 0 : one < other;
 }
 
 /* Returns true if a VCPU executes before the subject. */

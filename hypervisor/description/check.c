@@ -401,8 +401,8 @@ static bool check_times(struct check *check, const struct description_partition 
                   "budget or period out of range: a VCPU on core", vcpu->core) &&
            expect(check, by_weight ? vcpu->weight - 1 < DESCRIPTION_WEIGHT_MAX : vcpu->weight == 0,
                   "weight out of range: a VCPU on core", vcpu->core) &&
-           expect(check, vcpu->io <= (by_budget ? 1u : 0u), "an I/O VCPU without a budget: on core",
-                  vcpu->core) &&
+           expect(check, vcpu->server <= (by_budget ? DESCRIPTION_SERVER_DEFERRABLE : 0),
+                  "unknown server, or a server without a budget: a VCPU on core", vcpu->core) &&
            expect(check, !by_weight || vcpu->shared != 0,
                   "a quantum of a core that is not shared:", vcpu->core) &&
            expect(check,

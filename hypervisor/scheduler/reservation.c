@@ -9,17 +9,27 @@ static uint32_t bit_of(unsigned level)
     return UINT32_C(1) << level;
 }
 
-static bool is_io(const struct reservation *reservation, unsigned level)
+/* Returns true if the VCPU has no sporadic server. Most have one. */
+static bool is_special(const struct reservation *reservation, unsigned level)
 {
-    return (reservation->io >> level & 1) != 0;
+    return (reservation->special >> level & 1) != 0;
+}
+
+/* Returns true if the VCPU is aligned. False: an I/O VCPU, or one that is not special. */
+static bool is_aligned(const struct reservation *reservation, unsigned level)
+{
+    return (reservation->aligned >> level & 1) != 0;
 }
 
 static uint64_t eligible_time(const struct reservation *reservation, unsigned level)
 {
     const union reservation_server *server = reservation->servers[level];
 
-    return is_io(reservation, level) ? pibs_server_eligible(&server->io)
-                                     : sporadic_server_eligible(&server->main);
+    if (__builtin_expect(is_special(reservation, level), false)) {
+        return is_aligned(reservation, level) ? deferrable_server_eligible(&server->aligned)
+                                              : pibs_server_eligible(&server->io);
+    }
+    return sporadic_server_eligible(&server->main);
 }
 
 /* Updates the scheduler after a change of the VCPU's budget: it is funded now, or its next
@@ -41,7 +51,8 @@ void reservation_init(struct reservation *reservation)
 {
     reservation->runnable = 0;
     reservation->funded = 0;
-    reservation->io = 0;
+    reservation->special = 0;
+    reservation->aligned = 0;
     tournament_init(&reservation->due);
 }
 
@@ -51,24 +62,32 @@ void reservation_add(struct reservation *reservation, unsigned level,
     reservation->servers[level] = server;
 }
 
+void reservation_add_aligned(struct reservation *reservation, unsigned level,
+                             union reservation_server *server)
+{
+    reservation->servers[level] = server;
+    reservation->special |= bit_of(level);
+    reservation->aligned |= bit_of(level);
+}
+
 void reservation_add_io(struct reservation *reservation, unsigned level,
                         union reservation_server *server)
 {
     reservation->servers[level] = server;
-    reservation->io |= bit_of(level);
+    reservation->special |= bit_of(level);
 }
 
 /* Begins the use of the VCPU's server. An I/O VCPU may not have been charged after it blocked; then
- * its last use ends here. */
+ * its last use ends here. A deferrable server does not depend on when it is used. */
 static void begin_execution(struct reservation *reservation, unsigned level, uint64_t now)
 {
     union reservation_server *server = reservation->servers[level];
 
-    if (is_io(reservation, level)) {
+    if (!is_special(reservation, level)) {
+        sporadic_server_unblock(&server->main, now);
+    } else if (!is_aligned(reservation, level)) {
         pibs_server_block(&server->io);
         pibs_server_unblock(&server->io, server->io.share_period, now);
-    } else {
-        sporadic_server_unblock(&server->main, now);
     }
 }
 
@@ -95,13 +114,37 @@ static void sleep_until(struct reservation *reservation, unsigned level, uint64_
     tournament_change(&reservation->due, level, expiry > eligible ? expiry : eligible);
 }
 
-void reservation_sleep(struct reservation *reservation, unsigned level, uint64_t expiry)
+/* Returns the time from which on a VCPU that sleeps may have work. */
+static uint64_t sleep_eligible_time(const struct reservation *reservation, unsigned level)
 {
     const union reservation_server *server = reservation->servers[level];
+    bool is_io = is_special(reservation, level) && !is_aligned(reservation, level);
 
-    sleep_until(reservation, level, expiry,
-                is_io(reservation, level) ? server->io.eligible
-                                          : sporadic_server_eligible(&server->main));
+    return is_io ? server->io.eligible : eligible_time(reservation, level);
+}
+
+void reservation_sleep(struct reservation *reservation, unsigned level, uint64_t expiry)
+{
+    sleep_until(reservation, level, expiry, sleep_eligible_time(reservation, level));
+}
+
+/* Charges a VCPU that has no sporadic server. Returns the time from which on it is eligible, or may
+ * have work if it sleeps. Not inline, because most VCPUs have a sporadic server. */
+static __attribute__((noinline)) uint64_t charge_special(struct reservation *reservation,
+                                                         unsigned level, uint64_t ticks,
+                                                         uint64_t now)
+{
+    union reservation_server *server = reservation->servers[level];
+
+    if (is_aligned(reservation, level)) {
+        deferrable_server_charge(&server->aligned, ticks, now);
+    } else {
+        pibs_server_charge(&server->io, ticks);
+        if ((reservation->runnable & bit_of(level)) == 0) {
+            pibs_server_block(&server->io);
+        }
+    }
+    return sleep_eligible_time(reservation, level);
 }
 
 void reservation_charge(struct reservation *reservation, unsigned level, uint64_t ticks,
@@ -111,12 +154,8 @@ void reservation_charge(struct reservation *reservation, unsigned level, uint64_
     bool has_work = (reservation->runnable & bit_of(level)) != 0;
     uint64_t eligible;
 
-    if (is_io(reservation, level)) {
-        pibs_server_charge(&server->io, ticks);
-        if (!has_work) {
-            pibs_server_block(&server->io);
-        }
-        eligible = server->io.eligible;
+    if (is_special(reservation, level)) {
+        eligible = charge_special(reservation, level, ticks, now);
     } else {
         sporadic_server_charge(&server->main, ticks);
         if (!has_work) {
@@ -172,16 +211,24 @@ unsigned reservation_choose(struct reservation *reservation, uint64_t now)
     return ready != 0 ? (unsigned)__builtin_ctz(ready) : RESERVATION_NONE;
 }
 
+static uint64_t end_of_budget(const struct reservation *reservation, unsigned level, uint64_t now)
+{
+    const union reservation_server *server = reservation->servers[level];
+
+    if (__builtin_expect(is_special(reservation, level), false)) {
+        return is_aligned(reservation, level) ? deferrable_server_next_event(&server->aligned, now)
+                                              : pibs_server_next_event(&server->io, now);
+    }
+    return sporadic_server_next_event(&server->main, now);
+}
+
 uint64_t reservation_next_choice(const struct reservation *reservation, unsigned executing,
                                  uint64_t now)
 {
     uint64_t next = tournament_earliest(&reservation->due);
 
     if (executing != RESERVATION_NONE) {
-        const union reservation_server *server = reservation->servers[executing];
-        uint64_t end = is_io(reservation, executing)
-                           ? pibs_server_next_event(&server->io, now)
-                           : sporadic_server_next_event(&server->main, now);
+        uint64_t end = end_of_budget(reservation, executing, now);
 
         next = end < next ? end : next;
     }

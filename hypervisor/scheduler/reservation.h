@@ -6,7 +6,8 @@
  * a VCPU; level 0 is the most urgent.
  *
  * The VCPU of a level can be an I/O VCPU. It has a PIBS server, which always serves VCPUs of one
- * period, so its level does not change (docs/decisions/0038).
+ * period, so its level does not change (docs/decisions/0038). Or it is aligned with VCPUs of its
+ * partition on other cores, by a deferrable server (docs/decisions/0061).
  *
  * A VCPU that has no work may sleep until its guest's timer expires. It gets work then, or when it
  * has budget again if that is later. So a VCPU without budget is never woken by its timer.
@@ -17,6 +18,7 @@
 #ifndef SCHEDULER_RESERVATION_H
 #define SCHEDULER_RESERVATION_H
 
+#include "schedule/deferrable_server.h"
 #include "schedule/pibs_server.h"
 #include "schedule/sporadic_server.h"
 #include "schedule/tournament.h"
@@ -27,13 +29,15 @@
 
 union reservation_server {
     struct sporadic_server main;
+    struct deferrable_server aligned;
     struct pibs_server io; /* its utilization is a budget in each period that it serves */
 };
 
 struct reservation {
     uint32_t runnable; /* bit n: the VCPU of level n has work */
     uint32_t funded;   /* bit n: the VCPU of level n has work and budget */
-    uint32_t io;       /* bit n: the VCPU of level n is an I/O VCPU */
+    uint32_t special;  /* bit n: the VCPU of level n is aligned, or an I/O VCPU */
+    uint32_t aligned;  /* bit n: it is aligned */
     union reservation_server *servers[RESERVATION_LEVELS];
     /* By level: the next replenishment of a VCPU that has work and no budget, or the time at which
      * a VCPU that sleeps gets work. UINT64_MAX: neither. */
@@ -43,10 +47,12 @@ struct reservation {
 /* Initialises a scheduler without VCPUs. */
 void reservation_init(struct reservation *reservation);
 
-/* Add a VCPU, or an I/O VCPU, that has no work. `level`: not used before. `server`: initialised;
- * stays in use. */
+/* Add a VCPU, an aligned VCPU, or an I/O VCPU, that has no work. `level`: not used before.
+ * `server`: initialised; stays in use. */
 void reservation_add(struct reservation *reservation, unsigned level,
                      union reservation_server *server);
+void reservation_add_aligned(struct reservation *reservation, unsigned level,
+                             union reservation_server *server);
 void reservation_add_io(struct reservation *reservation, unsigned level,
                         union reservation_server *server);
 

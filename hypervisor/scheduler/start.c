@@ -35,7 +35,12 @@ static void add_reservation(struct shared_core *core, const struct description_v
 
     budget = budget < period ? budget : period;
     shared->room = core->window.part * budget / period * 3 / 4;
-    if (described->io != 0) {
+    if (described->server == DESCRIPTION_SERVER_DEFERRABLE) {
+        (void)deferrable_server_init(&shared->server.aligned, budget, period, core->ledger.charged);
+        reservation_add_aligned(&core->policy.reservation, shared->level, &shared->server);
+        return;
+    }
+    if (described->server == DESCRIPTION_SERVER_PIBS) {
         (void)pibs_server_init(&shared->server.io, budget, period, core->ledger.charged);
         reservation_add_io(&core->policy.reservation, shared->level, &shared->server);
         return;
@@ -46,9 +51,22 @@ static void add_reservation(struct shared_core *core, const struct description_v
     reservation_add(&core->policy.reservation, shared->level, &shared->server);
 }
 
+/* Returns a number that is less for the more urgent one of two VCPUs of one period. */
+static unsigned order_of(const struct description_vcpu *vcpu)
+{
+    static const uint8_t order[] = {
+        [DESCRIPTION_SERVER_PIBS] = 0,
+        [DESCRIPTION_SERVER_SPORADIC] = 1,
+        [DESCRIPTION_SERVER_DEFERRABLE] = 2,
+    };
+
+    return order[vcpu->server];
+}
+
 /* Returns true if VCPU `other` is more urgent than VCPU `vcpu` of the core: its period is shorter,
- * or it is an I/O VCPU for this period, or it is the first of two equal ones. `is_first`: `other`
- * precedes `vcpu`. VCPUs with weights have period 0. */
+ * or it is an I/O VCPU for this period, or it is not aligned, or it is the first of two equal ones.
+ * So an aligned VCPU delays no other one of its period. `is_first`: `other` precedes `vcpu`. VCPUs
+ * with weights have period 0. */
 static bool outranks(const struct vcpu *other, const struct vcpu *vcpu, bool is_first)
 {
     const struct description_vcpu *one =
@@ -58,7 +76,7 @@ static bool outranks(const struct vcpu *other, const struct vcpu *vcpu, bool is_
     if (one->period != two->period) {
         return one->period < two->period;
     }
-    return one->io != two->io ? one->io > two->io : is_first;
+    return one->server != two->server ? order_of(one) < order_of(two) : is_first;
 }
 
 /* Adds a VCPU to the scheduler. */

@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 #define DESCRIPTION_MAGIC   UINT64_C(0x444145484b4c5542) /* "BULKHEAD" */
-#define DESCRIPTION_VERSION 12u
+#define DESCRIPTION_VERSION 13u
 
 #define DESCRIPTION_CORES_MAX      16u
 #define DESCRIPTION_PARTITIONS_MAX CALL_PARTITIONS_MAX
@@ -67,6 +67,15 @@ struct description_core {
 
 #define DESCRIPTION_WEIGHT_MAX 65535u
 
+/* Server of a VCPU on a core that is shared by budgets. */
+#define DESCRIPTION_SERVER_SPORADIC 0u
+/* An I/O VCPU: it serves the VCPUs of the core that have this period, at their priority and before
+ * them. */
+#define DESCRIPTION_SERVER_PIBS 1u
+/* A VCPU that is aligned: its budget returns at the multiples of the period of the board's counter.
+ */
+#define DESCRIPTION_SERVER_DEFERRABLE 2u
+
 /* A VCPU: a processor as its guest sees it. The guest reads affinity n (Aff0) in MPIDR_EL1 of VCPU
  * n. */
 struct description_vcpu {
@@ -76,9 +85,7 @@ struct description_vcpu {
      * the period, in nanoseconds. Otherwise 0. */
     uint64_t budget, period;
     uint32_t weight; /* share of a core that is shared by weights, otherwise 0 */
-    /* 1: an I/O VCPU. It serves the VCPUs of the core that have this period, at their priority and
-     * before them. */
-    uint32_t io;
+    uint32_t server; /* by which it has its budget, otherwise 0 */
 };
 
 /* A range of memory, in whole pages. If the partition has trusted DMA, `guest` and `physical` are

@@ -4,9 +4,9 @@
  * periods.
  *
  * Main VCPUs are sporadic servers (C, T) with rate-monotonic priorities: the shorter the period,
- * the higher the priority; of equal periods the lower index goes first. I/O VCPUs are PIBS servers
- * of utilization U = C / T; each may serve any of the Main VCPUs, at its priority and before it, or
- * those of one period alone.
+ * the higher the priority; of equal periods those without jitter (below), then the lower index. I/O
+ * VCPUs are PIBS servers of utilization U = C / T; each may serve any of the Main VCPUs, at its
+ * priority and before it, or those of one period alone.
  *
  * Two tests. The quick one is the bound of Quest-V, 3.3, over n Main VCPUs and all I/O VCPUs:
  *

@@ -84,6 +84,9 @@ static bool outranks(const struct core_vcpu *one, const struct core_vcpu *other)
     if (one->kind != other->kind) {
         return one->kind == ADMISSION_IO;
     }
+    if (one->is_deferrable != other->is_deferrable) {
+        return other->is_deferrable;
+    }
     return one < other;
 }
 

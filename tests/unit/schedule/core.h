@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A processor core that executes VCPUs tick by tick, for tests: at each tick the VCPU of the
  * highest priority that has work and budget. The priority is the period; before a Main VCPU of the
- * same period go I/O VCPUs, and Main VCPUs of a lower index. */
+ * same period go I/O VCPUs, and Main VCPUs of a lower index; those with deferrable servers come
+ * last. */
 #ifndef CORE_H
 #define CORE_H
 

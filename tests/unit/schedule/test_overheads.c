@@ -60,7 +60,10 @@ static bool outranks(const struct world *world, unsigned one, unsigned other)
     if (a->period != b->period) {
         return a->period < b->period;
     }
-    return a->kind != b->kind ? a->kind != ADMISSION_MAIN : one < other;
+    if (a->kind != b->kind) {
+        return a->kind != ADMISSION_MAIN;
+    }
+    return (a->jitter != 0) != (b->jitter != 0) ? b->jitter != 0 : one < other;
 }
 
 static uint64_t longest_section(const struct costs *costs)

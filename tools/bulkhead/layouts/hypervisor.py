@@ -5,7 +5,7 @@ from ctypes import LittleEndianStructure, c_char, c_uint8, c_uint16, c_uint32, c
 from enum import IntEnum
 
 DESCRIPTION_MAGIC = 0x444145484B4C5542
-DESCRIPTION_VERSION = 12
+DESCRIPTION_VERSION = 13
 DESCRIPTION_CORES_MAX = 16
 DESCRIPTION_PARTITIONS_MAX = 8
 DESCRIPTION_VCPUS_MAX = 16
@@ -68,6 +68,14 @@ class DescriptionMaintenance(IntEnum):
 
     BROADCAST = 0
     LOCAL = 1
+
+
+class DescriptionServer(IntEnum):
+    """enum description_server"""
+
+    SPORADIC = 0
+    PIBS = 1
+    DEFERRABLE = 2
 
 
 class DescriptionInterruptMode(IntEnum):
@@ -154,7 +162,7 @@ class DescriptionVcpu(LittleEndianStructure):
         ("budget", c_uint64),
         ("period", c_uint64),
         ("weight", c_uint32),
-        ("io", c_uint32),
+        ("server", c_uint32),
     )
 
 

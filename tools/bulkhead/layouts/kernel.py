@@ -141,6 +141,17 @@ class AdmissionVcpu(LittleEndianStructure):
         ("blocking", c_uint64),
         ("overrun", c_uint64),
         ("unpaid", c_uint64),
+        ("jitter", c_uint64),
+    )
+
+
+class OverlapVcpu(LittleEndianStructure):
+    """struct overlap_vcpu"""
+
+    _pack_ = 1
+    _fields_ = (
+        ("lag", c_uint64),
+        ("overrun", c_uint64),
     )
 
 

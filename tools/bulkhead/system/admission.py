@@ -25,6 +25,7 @@ from bulkhead.layouts.kernel import (
     AdmissionResponse,
     AdmissionResult,
     AdmissionVcpu,
+    OverlapVcpu,
     ScheduleError,
 )
 from bulkhead.layouts.kernel import Supply as SupplyTicks
@@ -79,6 +80,8 @@ def admit(vcpus: Sequence[Vcpu], counter_hz: int, supply: Supply | None = None) 
         each.blocking = _ticks_up(vcpu.blocking, counter_hz)
         each.overrun = _ticks_up(vcpu.overrun, counter_hz)
         each.unpaid = _ticks_up(vcpu.unpaid, counter_hz)
+        if vcpu.is_aligned:
+            each.jitter = max(0, each.period - each.budget)  # of a deferrable server
     responses = (AdmissionResponse * count)()
     result = AdmissionResult()
     verdict = Verdict(
@@ -104,6 +107,36 @@ def executed_within(supply: Supply, time: int, counter_hz: int) -> int:
     ticks = time * counter_hz // _NANOSECONDS_PER_SECOND
     executed = _library().supply_within(ctypes.byref(_in_ticks(supply, counter_hz)), ticks)
     return int(executed) * _NANOSECONDS_PER_SECOND // counter_hz
+
+
+@dataclass(frozen=True)
+class Lag:
+    """How late a VCPU executes its budget. Nanoseconds; see schedule/overlap.h."""
+
+    lag: int
+    overrun: int
+
+
+def longest_time_apart(
+    vcpu: Vcpu, waiting: int, lags: tuple[Lag, Lag], counter_hz: int
+) -> int | None:
+    """Return the longest time for which two VCPUs with work do not execute at the same instant.
+
+    Arguments: one of them, whose budget and period both have; the part of a budget that may wait
+    for the next one. Nanoseconds. None: there is no bound.
+    """
+    budget = _ticks_up(vcpu.budget, counter_hz)
+    period = vcpu.period * counter_hz // _NANOSECONDS_PER_SECOND
+    one, other = (
+        ctypes.byref(
+            OverlapVcpu(_ticks_up(each.lag, counter_hz), _ticks_up(each.overrun, counter_hz))
+        )
+        for each in lags
+    )
+    if vcpu.is_aligned:
+        return _time(_library().overlap_of_aligned(budget, period, one, other), counter_hz)
+    rest = _ticks_up(waiting, counter_hz)
+    return _time(_library().overlap_of_any(budget, period, rest, one, other), counter_hz)
 
 
 def _in_ticks(supply: Supply, counter_hz: int) -> SupplyTicks:
@@ -169,6 +202,16 @@ def _library() -> ctypes.CDLL:
         ctypes.POINTER(AdmissionVcpu),
         ctypes.c_size_t,
         ctypes.c_size_t,
+    )
+    library.overlap_of_aligned.restype = ctypes.c_uint64
+    library.overlap_of_aligned.argtypes = (
+        *(ctypes.c_uint64,) * 2,
+        *(ctypes.POINTER(OverlapVcpu),) * 2,
+    )
+    library.overlap_of_any.restype = ctypes.c_uint64
+    library.overlap_of_any.argtypes = (
+        *(ctypes.c_uint64,) * 3,
+        *(ctypes.POINTER(OverlapVcpu),) * 2,
     )
     library.supply_in_ticks.restype = SupplyTicks
     library.supply_in_ticks.argtypes = (ctypes.POINTER(SupplyTicks), ctypes.c_uint64)

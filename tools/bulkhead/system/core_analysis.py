@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from bulkhead.system.admission import Admission, Verdict, admit
 from bulkhead.system.board import Board
+from bulkhead.system.inner_vcpus import admit_inside
 from bulkhead.system.model import Partition, System, Vcpu, VcpuPolicy
 from bulkhead.system.overheads import hypervisor_changes, longest_entry, source_count
 from bulkhead.system.supply import NO_SUPPLY, Supply
@@ -56,10 +57,14 @@ class CoreVcpu:
         """Return the nanoseconds of a budget that the guest receives if it uses it at once."""
         return max(0, self.vcpu.budget - self.overheads.enter - self.overheads.leave)
 
+    @property
+    def is_whole(self) -> bool:
+        """True if earlier use does not divide a budget: no sporadic server has it."""
+        return self.vcpu.policy is VcpuPolicy.IO or self.vcpu.is_aligned
+
     def at_least(self) -> int:
         """Return the nanoseconds of a budget that the guest receives in any number of pieces."""
-        is_io = self.vcpu.policy is VcpuPolicy.IO
-        pieces = (1 if is_io else PIECES) + _MORE_PIECES
+        pieces = (1 if self.is_whole else PIECES) + _MORE_PIECES
         cost = self.overheads.enter + self.overheads.leave
         return max(0, self.vcpu.budget - pieces * cost)
 
@@ -75,14 +80,44 @@ class CoreAnalysis:
 
 def analyse(system: System, board: Board) -> Iterator[CoreAnalysis]:
     """Analyse each core that is shared by budgets."""
+    yield from _analyse(system, board, aligned_partitions(system, board))
+
+
+def aligned_partitions(system: System, board: Board) -> frozenset[str]:
+    """Return the names of the partitions whose VCPUs are aligned.
+
+    They are those whose file says so, and, in the order of the file, those whose file says nothing
+    and with which all VCPUs of the system have room, also inside the partitions.
+    """
+    able = [each for each in system.partitions if system.cores_to_align(each)]
+    chosen = frozenset(each.name for each in able if each.aligned)
+    for partition in able:
+        if partition.aligned is None and _has_room(system, board, chosen | {partition.name}):
+            chosen |= {partition.name}
+    return chosen
+
+
+def _has_room(system: System, board: Board, aligned: frozenset[str]) -> bool:
+    analyses = list(_analyse(system, board, aligned))
+    if any(each.admission.verdict is not Verdict.OK for each in analyses):
+        return False
+    received = _supplies(system, board, analyses)
+    return all(
+        admit_inside(partition, board, supply[0]).verdict is Verdict.OK
+        for partition, supply in zip(system.partitions, received, strict=True)
+        if partition.vcpus and supply[0] != NO_SUPPLY
+    )
+
+
+def _analyse(system: System, board: Board, aligned: frozenset[str]) -> Iterator[CoreAnalysis]:
     for core in system.shared_cores:
         if core not in system.credit_cores:
-            vcpus = tuple(_vcpus(system, board, core))
+            vcpus = tuple(_vcpus(system, board, core, aligned))
             admission = admit([each.vcpu for each in vcpus], board.counter_hz)
             yield CoreAnalysis(core, vcpus, admission)
 
 
-def _vcpus(system: System, board: Board, core: int) -> Iterator[CoreVcpu]:
+def _vcpus(system: System, board: Board, core: int, aligned: frozenset[str]) -> Iterator[CoreVcpu]:
     """Yield those of the core's VCPUs that have a budget."""
     pairs = []
     for partition in system.shared_cores[core]:
@@ -91,7 +126,8 @@ def _vcpus(system: System, board: Board, core: int) -> Iterator[CoreVcpu]:
         policy = VcpuPolicy.IO if is_io else VcpuPolicy.MAIN
         if times is not None:
             line, lines = partition.line, partition.key_lines
-            pairs.append((partition, Vcpu(partition.name, policy, *times, (), line, lines, is_io)))
+            vcpu = Vcpu(partition.name, policy, *times, (), line, lines, is_io)
+            pairs.append((partition, replace(vcpu, is_aligned=partition.name in aligned)))
     sources = [source_count(system, board, partition) for partition, _ in pairs]
     ranks = [_rank(vcpu, index) for index, (_, vcpu) in enumerate(pairs)]
     changes = hypervisor_changes(board)
@@ -111,9 +147,9 @@ def _vcpus(system: System, board: Board, core: int) -> Iterator[CoreVcpu]:
         yield CoreVcpu(partition, replace(vcpu, blocking=blocking, overrun=overrun), overheads)
 
 
-def _rank(vcpu: Vcpu, index: int) -> tuple[int, bool, int]:
+def _rank(vcpu: Vcpu, index: int) -> tuple[int, bool, bool, int]:
     """Return a key that is less for a more urgent VCPU."""
-    return vcpu.period, vcpu.policy is VcpuPolicy.MAIN, index
+    return vcpu.period, vcpu.policy is VcpuPolicy.MAIN, vcpu.is_aligned, index
 
 
 def _tick(board: Board) -> int:
@@ -126,18 +162,24 @@ def supplies(system: System, board: Board) -> list[list[Supply | None]]:
     The system satisfies the rules of shared cores. None: all, because the VCPU does not share the
     core. NO_SUPPLY: the core is shared by weights, or the budget may be late.
     """
+    return _supplies(system, board, analyse(system, board))
+
+
+def _supplies(
+    system: System, board: Board, analyses: Iterable[CoreAnalysis]
+) -> list[list[Supply | None]]:
     found: list[list[Supply | None]] = [
         [NO_SUPPLY if core in system.shared_cores else None for core in partition.cores]
         for partition in system.partitions
     ]
-    for analysis in analyse(system, board):
+    for analysis in analyses:
         places = vcpu_places(system, analysis.core)
         if len(places) != len(analysis.vcpus) or not analysis.admission.responses:
             continue
         responses = analysis.admission.responses
         for place, each, response in zip(places, analysis.vcpus, responses, strict=True):
             if response.worst is not None and analysis.admission.verdict is Verdict.OK:
-                found[place[0]][place[1]] = _supply(each, response.worst, board)
+                found[place[0]][place[1]] = supply_of(each, response.worst, board)
     return found
 
 
@@ -151,16 +193,16 @@ def vcpu_places(system: System, core: int) -> Sequence[tuple[int, int]]:
     ]
 
 
-def _supply(each: CoreVcpu, worst: int, board: Board) -> Supply:
+def supply_of(each: CoreVcpu, worst: int, board: Board) -> Supply:
+    """Return what the guest of a VCPU with this worst response receives at least."""
     budget, hz = each.vcpu.budget, board.counter_hz
     ticks = -(-budget * hz // _NANOSECONDS_PER_SECOND)
     piece = -(-ticks // PIECES)
-    is_io = each.vcpu.policy is VcpuPolicy.IO  # has one piece
     return Supply(
         budget=budget,
         period=each.vcpu.period,
         delay=worst - budget,
-        waiting=0 if is_io else -(-(piece - 1) * _NANOSECONDS_PER_SECOND // hz),
-        piece=budget if is_io else piece * _NANOSECONDS_PER_SECOND // hz,
+        waiting=0 if each.is_whole else -(-(piece - 1) * _NANOSECONDS_PER_SECOND // hz),
+        piece=budget if each.is_whole else piece * _NANOSECONDS_PER_SECOND // hz,
         cost=each.overheads.enter + each.overheads.leave,
     )

@@ -58,6 +58,7 @@ RESTART = _choices(hypervisor.DescriptionRestart)
 UNMAPPED = _choices(hypervisor.DescriptionUnmapped)
 MAINTENANCE = _choices(hypervisor.DescriptionMaintenance)
 INTERRUPT_MODE = _choices(hypervisor.DescriptionInterruptMode)
+SERVER = hypervisor.DescriptionServer
 CHANNEL_FUNCTION = _choices(hypervisor.DescriptionChannelFunction)
 
 

@@ -13,7 +13,7 @@ from bulkhead.errors import UserError
 from bulkhead.system import dax, description
 from bulkhead.system.board import PAGE_BYTES
 from bulkhead.system.board_tree import BoardTree, interrupts, registers
-from bulkhead.system.core_analysis import supplies
+from bulkhead.system.core_analysis import aligned_partitions, supplies
 from bulkhead.system.guest_tree import guest_tree
 from bulkhead.system.layout import ChannelEnd, Layout, Place, Range, page_up, section_bytes
 from bulkhead.system.model import Console, Partition
@@ -107,8 +107,9 @@ def describe(layout: Layout) -> description.Description:
         described.cores[number].message_interrupt = intid
     for number, settings in layout.system.credit_cores.items():
         described.cores[number].quantum = settings.quantum
+    aligned = aligned_partitions(layout.system, layout.board)
     for index, place in enumerate(layout.places):
-        described.partitions[index] = _describe_partition(place, layout)
+        described.partitions[index] = _describe_partition(place, layout, aligned)
         if place.staging:
             described.manager.partition = index
             described.manager.staging = place.staging_physical
@@ -157,7 +158,15 @@ def _describe_board(layout: Layout) -> description.Board:
     return described
 
 
-def _describe_partition(place: Place, layout: Layout) -> description.Partition:
+def _server(partition: Partition, *, is_aligned: bool) -> int:
+    if partition.utilization is not None:
+        return description.SERVER.PIBS
+    return description.SERVER.DEFERRABLE if is_aligned else description.SERVER.SPORADIC
+
+
+def _describe_partition(
+    place: Place, layout: Layout, aligned: frozenset[str]
+) -> description.Partition:
     partition, board = place.partition, layout.board
     doorbells = {end.interrupt for end in place.channels}
     described = description.Partition(
@@ -185,8 +194,8 @@ def _describe_partition(place: Place, layout: Layout) -> description.Partition:
         by_weight = core in layout.system.credit_cores
         times = layout.system.budget_on(partition, core) or (0, 0)
         weight = partition.share_weight if by_weight else 0
-        is_io = partition.utilization is not None and times != (0, 0)
-        described.vcpus[number] = description.Vcpu(core, shared, *times, weight, is_io)
+        server = _server(partition, is_aligned=partition.name in aligned) if times[0] else 0
+        described.vcpus[number] = description.Vcpu(core, shared, *times, weight, server)
     described.memories[0] = description.Memory(
         place.memory.start, place.physical, place.memory.bytes
     )

@@ -109,6 +109,7 @@ class Vcpu:
     line: int  # line of the file in which its table begins
     key_lines: Mapping[str, int] = field(default_factory=dict)  # lines of its keys
     is_of_period: bool = False  # an I/O VCPU that serves VCPUs of its own period alone
+    is_aligned: bool = False  # its budget returns at multiples of its period
     blocking: int = 0  # nanoseconds for which less urgent work may hold it up
     overrun: int = 0  # nanoseconds for which it may execute beyond its budget
     unpaid: int = 0  # nanoseconds in each period that the kernel takes for it, and no budget pays
@@ -165,6 +166,9 @@ class Partition:
     staging: int | None = None  # bytes of the manager's memory where it puts images
     autostart: bool = True  # False: not created at boot
     distribute: bool = True  # its interrupts, over the cores that it shares
+    # Its VCPUs on cores shared by budgets get their budgets at the same instants. None: if all
+    # VCPUs of the system have room with it.
+    aligned: bool | None = None
     sound: tuple[PciAddress, ...] = ()  # those of `pci` that QEMU makes sound devices
 
     @property
@@ -277,6 +281,11 @@ class System:
             return None
         period = min(served)
         return max(1, int(partition.utilization * period)), period
+
+    def cores_to_align(self, partition: Partition) -> list[int]:
+        """Return the cores of a partition on which its VCPUs can be aligned; empty if none can."""
+        cores = sorted({*partition.cores} & self.shared_cores.keys() - self.credit_cores.keys())
+        return cores if partition.budget is not None and len(cores) > 1 else []
 
     def shares_core(self, partition: Partition) -> bool:
         """Return True if one of its VCPUs shares its core with another VCPU."""

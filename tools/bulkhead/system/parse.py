@@ -467,6 +467,7 @@ _PARTITION_KEYS: dict[str, Callable[[Any], Any]] = {
     "staging": _memory,
     "autostart": _flag,
     "distribute": _flag,
+    "aligned": _flag,
 }
 _EXAMPLES = {"name": '"net"', "cores": "[0, 1]", "memory": '"64 MiB"', "image": '"demo"'}
 _DEFAULTS = {
@@ -491,6 +492,7 @@ _DEFAULTS = {
     "staging": None,
     "autostart": True,
     "distribute": True,
+    "aligned": None,
 }
 _PARTITION = _Kind(_PARTITION_KEYS, _DEFAULTS, _EXAMPLES)
 _VCPU = _Kind(

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from bulkhead.system.admission import Verdict, excess_text
+from bulkhead.system.alignment import alignment_rules, show_alignment
 from bulkhead.system.board import Board
 from bulkhead.system.core_analysis import CoreAnalysis, analyse, vcpu_places
 from bulkhead.system.description import CORE_VCPUS_MAX, PERIOD_MAX, PERIOD_MIN, VCPUS_MAX
@@ -27,6 +28,7 @@ def sharing_rules(system: System) -> Iterator[Problem]:
     for partition in system.partitions:
         yield from _completeness(system, partition)
         yield from io_rules(system, partition)
+        yield from alignment_rules(system, partition)
         yield from _distribution(system, partition)
         if partition.budget is not None and partition.period is not None:
             yield from _times(partition)
@@ -137,6 +139,8 @@ def _refusal(analysis: CoreAnalysis, board: Board) -> Problem:
     if found.verdict is Verdict.OVERLOADED:
         what += f": {excess_text(found, vcpu, 'partitions', ', with all overheads')}"
     fix = "lower a budget, or make a period longer"
+    if any(each.partition.aligned for each in analysis.vcpus):
+        fix += ", or remove aligned = true: an aligned VCPU delays less urgent ones for longer"
     return Problem(vcpu.line_of("budget"), what, fix)
 
 
@@ -181,3 +185,4 @@ def show_shared_cores(system: System, board: Board, console: Console) -> None:
             )
     console.print()
     console.print(table)
+    show_alignment(system, board, console)

@@ -55,7 +55,7 @@ struct fault {
 #define VCPU      "a VCPU has no core that it may use: core"
 #define TIMES     "budget or period out of range: a VCPU on core"
 #define WEIGHT    "weight out of range: a VCPU on core"
-#define IO_VCPU   "an I/O VCPU without a budget: on core"
+#define SERVER    "unknown server, or a server without a budget: a VCPU on core"
 #define QUANTUM   "quantum out of range: core"
 #define UNSHARED  "a quantum of a core that is not shared:"
 #define DIRECT    "direct interrupts on a shared core:"
@@ -226,7 +226,7 @@ static const struct fault faults[] = {
     {TIMES, 1, 2, {LINUX(vcpus[1].budget, 1)}},
     {TIMES, 1, 2, {LINUX(vcpus[1].period, 1)}},
     {WEIGHT, 1, 2, {LINUX(vcpus[1].weight, 1)}},
-    {IO_VCPU, 1, 2, {LINUX(vcpus[1].io, 1)}},
+    {SERVER, 1, 2, {LINUX(vcpus[1].server, 1)}},
 
     {IMAGE, 0, 0x4001, {CONTROL(images[0].offset, 0x4001)}},
     {IMAGE, 0, 0x1000, {CONTROL(images[0].offset, 0x1000)}},
@@ -398,13 +398,15 @@ static void test_shared_cores(void **state)
     *vcpu = (struct description_vcpu){.core = 0}; /* one of the two does not say so */
     expect_sharing(&description, VCPU, 1, 0);
     description_make_shared(&description);
-    vcpu->io = 1;
+    vcpu->server = DESCRIPTION_SERVER_PIBS;
     expect_sharing(&description, NULL, 0, 0);
-    vcpu->io = 2;
-    expect_sharing(&description, IO_VCPU, 1, 0);
+    vcpu->server = DESCRIPTION_SERVER_DEFERRABLE;
+    expect_sharing(&description, NULL, 0, 0);
+    vcpu->server = DESCRIPTION_SERVER_DEFERRABLE + 1;
+    expect_sharing(&description, SERVER, 1, 0);
     description_make_weighted(&description);
-    vcpu->io = 1;
-    expect_sharing(&description, IO_VCPU, 1, 0);
+    vcpu->server = DESCRIPTION_SERVER_PIBS;
+    expect_sharing(&description, SERVER, 1, 0);
     description_make_shared(&description);
     description.partitions[0].vcpus[0] = (struct description_vcpu){.core = 0};
     expect_sharing(&description, VCPU, 1, 0);

@@ -16,6 +16,7 @@
 #define CAPACITY 18u
 #define VCPUS    4u
 #define IO_LEVEL 1u
+#define ALIGNED  2u
 #define STEPS    200000u
 #define SEEDS    20u
 
@@ -25,7 +26,8 @@ static const struct {
 
 static struct reservation reservation;
 static union reservation_server servers[VCPUS];
-static bool has_io; /* the VCPU of level IO_LEVEL is an I/O VCPU */
+static bool has_io;      /* the VCPU of level IO_LEVEL is an I/O VCPU */
+static bool has_aligned; /* the VCPU of level ALIGNED is aligned */
 static uint64_t executed[VCPUS];
 static uint32_t random_state;
 
@@ -46,6 +48,10 @@ static int setup(void **state)
         if (has_io && level == IO_LEVEL) {
             assert_int_equal(pibs_server_init(&servers[level].io, budget, period, 0), SCHEDULE_OK);
             reservation_add_io(&reservation, level, &servers[level]);
+        } else if (has_aligned && level == ALIGNED) {
+            assert_int_equal(deferrable_server_init(&servers[level].aligned, budget, period, 0),
+                             SCHEDULE_OK);
+            reservation_add_aligned(&reservation, level, &servers[level]);
         } else {
             assert_int_equal(
                 sporadic_server_init(&servers[level].main, budget, period, CAPACITY, 0),
@@ -53,6 +59,19 @@ static int setup(void **state)
             reservation_add(&reservation, level, &servers[level]);
         }
     }
+    return 0;
+}
+
+static int setup_aligned(void **state)
+{
+    has_aligned = true;
+    return setup(state);
+}
+
+static int teardown_aligned(void **state)
+{
+    (void)state;
+    has_aligned = false;
     return 0;
 }
 
@@ -240,6 +259,44 @@ static void test_io_vcpu(void **state)
     assert_int_equal(reservation_choose(&reservation, 335), IO_LEVEL);
 }
 
+/* An aligned VCPU has its budget from each multiple of 400 on, whenever it wakes. What it does not
+ * use until then is lost. */
+static void test_aligned_vcpu(void **state)
+{
+    (void)state;
+    reservation_unblock(&reservation, ALIGNED, 250);
+    assert_int_equal(reservation_choose(&reservation, 250), ALIGNED);
+    assert_int_equal(reservation_next_choice(&reservation, ALIGNED, 250), 350);
+    reservation_charge(&reservation, ALIGNED, 100, 350, UINT64_MAX);
+    assert_int_equal(reservation_choose(&reservation, 350), RESERVATION_NONE);
+    assert_int_equal(reservation_next_choice(&reservation, RESERVATION_NONE, 350), 400);
+    assert_int_equal(reservation_choose(&reservation, 400), ALIGNED);
+    reservation_charge(&reservation, ALIGNED, 60, 460, UINT64_MAX);
+    reservation_unblock(&reservation, 0, 460); /* preempts it until the end of the period */
+    assert_int_equal(reservation_choose(&reservation, 460), 0);
+    reservation_block(&reservation, 0);
+    assert_int_equal(reservation_choose(&reservation, 820), ALIGNED);
+    assert_int_equal(reservation_next_choice(&reservation, ALIGNED, 820), 920);
+    assert_int_equal(reservation_next_choice(&reservation, ALIGNED, 1150), 1300);
+}
+
+/* An aligned VCPU without budget sleeps until the next multiple of its period, if its timer expires
+ * before. */
+static void test_aligned_vcpu_sleeps(void **state)
+{
+    (void)state;
+    reservation_unblock(&reservation, ALIGNED, 10);
+    assert_int_equal(reservation_choose(&reservation, 10), ALIGNED);
+    reservation_block(&reservation, ALIGNED);
+    reservation_charge(&reservation, ALIGNED, 100, 110, 200);
+    assert_int_equal(reservation_next_choice(&reservation, RESERVATION_NONE, 110), 400);
+    reservation_sleep(&reservation, ALIGNED, 500);
+    assert_int_equal(reservation_next_choice(&reservation, RESERVATION_NONE, 110), 500);
+    assert_int_equal(reservation_find_due(&reservation, 499), RESERVATION_NONE);
+    assert_int_equal(reservation_choose(&reservation, 500), ALIGNED);
+    assert_int_equal(reservation_next_choice(&reservation, ALIGNED, 500), 600);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -251,6 +308,10 @@ int main(void)
         cmocka_unit_test_setup(test_charge_without_budget, setup),
         cmocka_unit_test(test_random),
         cmocka_unit_test_setup_teardown(test_io_vcpu, setup_io, teardown_io),
+        cmocka_unit_test_setup_teardown(test_aligned_vcpu, setup_aligned, teardown_aligned),
+        cmocka_unit_test_setup_teardown(test_aligned_vcpu_sleeps, setup_aligned, teardown_aligned),
+        cmocka_unit_test_setup_teardown(test_random, setup_aligned, teardown_aligned),
+        cmocka_unit_test_setup_teardown(test_shares_are_exact, setup_aligned, teardown_aligned),
         cmocka_unit_test_setup_teardown(test_random, setup_io, teardown_io),
         cmocka_unit_test_setup_teardown(test_shares_are_exact, setup_io, teardown_io),
     };
