@@ -107,6 +107,8 @@ void layouts_description(void)
     LAYOUT_NUMBER(description_vcpu, period);
     LAYOUT_NUMBER(description_vcpu, weight);
     LAYOUT_NUMBER(description_vcpu, server);
+    LAYOUT_NUMBER(description_vcpu, slot_interval);
+    LAYOUT_NUMBER(description_vcpu, slot_phase);
     LAYOUT_WHOLE_STRUCT(description_memory);
     LAYOUT_NUMBER(description_memory, guest);
     LAYOUT_NUMBER(description_memory, physical);

@@ -403,6 +403,10 @@ static bool check_times(struct check *check, const struct description_partition 
                   "weight out of range: a VCPU on core", vcpu->core) &&
            expect(check, vcpu->server <= (by_budget ? DESCRIPTION_SERVER_DEFERRABLE : 0),
                   "unknown server, or a server without a budget: a VCPU on core", vcpu->core) &&
+           expect(check,
+                  vcpu->slot_interval == 0 ? vcpu->slot_phase == 0
+                                           : by_weight && vcpu->slot_phase < vcpu->slot_interval,
+                  "slots out of range: a VCPU on core", vcpu->core) &&
            expect(check, !by_weight || vcpu->shared != 0,
                   "a quantum of a core that is not shared:", vcpu->core) &&
            expect(check,

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "scheduler/credit.h"
 
+#include <stdbool.h>
+
 static uint32_t bit_of(unsigned place)
 {
     return UINT32_C(1) << place;
@@ -26,6 +28,7 @@ void credit_init(struct credit *credit, uint64_t quantum)
     credit->quantum = quantum;
     credit->floor = 0;
     credit->total = 0;
+    credit->gangs = 0;
     tournament_init(&credit->accounts);
     tournament_init(&credit->expiries);
 }
@@ -40,6 +43,13 @@ void credit_add(struct credit *credit, unsigned place, uint32_t weight)
     vcpu->boost_due = 0;
     vcpu->boost_left = 0;
     credit->total += weight;
+}
+
+void credit_align(struct credit *credit, unsigned place, uint32_t interval, uint32_t phase)
+{
+    credit->gangs |= bit_of(place);
+    credit->vcpus[place].interval = interval;
+    credit->vcpus[place].phase = phase;
 }
 
 void credit_unblock(struct credit *credit, unsigned place)
@@ -132,6 +142,46 @@ void credit_charge(struct credit *credit, unsigned place, uint64_t ticks, uint64
         larger(credit->floor, smaller(vcpu->account, tournament_earliest(&credit->accounts)));
 }
 
+/* Returns the ticks of the longest turn on a core with gangs. */
+static uint64_t longest_turn(const struct credit *credit)
+{
+    return credit->quantum + credit->quantum / 4;
+}
+
+/* Returns true if the VCPU may have a turn before the one with the smallest account: it is ahead by
+ * one turn at most, in an account that is rounded. */
+static bool is_within_turn(const struct credit *credit, unsigned place)
+{
+    const struct credit_vcpu *vcpu = &credit->vcpus[place];
+    uint64_t ahead = vcpu->account - tournament_earliest(&credit->accounts);
+
+    return ahead <= longest_turn(credit) / vcpu->weight + 1;
+}
+
+/* Returns the VCPU that has the slot and may have the turn; or that with the smallest account. */
+static unsigned choose_in_slot(const struct credit *credit, uint64_t slot)
+{
+    for (uint32_t left = credit->gangs & credit->runnable; left != 0; left &= left - 1) {
+        unsigned place = (unsigned)__builtin_ctz(left);
+        const struct credit_vcpu *vcpu = &credit->vcpus[place];
+
+        if (slot % vcpu->interval == vcpu->phase && is_within_turn(credit, place)) {
+            return place;
+        }
+    }
+    return tournament_winner(&credit->accounts);
+}
+
+/* Begins a turn that ends with the present slot. In the last quarter of a slot it is the next slot,
+ * so that no turn is short. */
+static void begin_turn_in_slot(struct credit *credit, uint64_t now)
+{
+    uint64_t slot = (now + credit->quantum / 4) / credit->quantum;
+
+    credit->turn = choose_in_slot(credit, slot);
+    credit->turn_left = (slot + 1) * credit->quantum - now;
+}
+
 unsigned credit_choose(struct credit *credit, uint64_t now)
 {
     /* The loop has at most one round for each VCPU. */
@@ -145,7 +195,12 @@ unsigned credit_choose(struct credit *credit, uint64_t now)
     if (credit->runnable == 0) {
         return CREDIT_NONE;
     }
-    if (credit->turn == CREDIT_NONE || credit->turn_left == 0) {
+    if (credit->turn != CREDIT_NONE && credit->turn_left != 0) {
+        return credit->turn;
+    }
+    if (credit->gangs != 0) {
+        begin_turn_in_slot(credit, now);
+    } else {
         credit->turn = tournament_winner(&credit->accounts);
         credit->turn_left = credit->quantum;
     }

@@ -15,6 +15,12 @@
  * later (the virtual scheduling algorithm, ITU-T I.371). So boosts alone give a VCPU at most its
  * share, and a VCPU that uses less than its share is always boosted.
  *
+ * Gang: aligned VCPUs of a partition on several cores (docs/decisions/0061). All cores divide the
+ * time into the same slots of a quantum, and turns end with slots. Each gang has slots in which its
+ * VCPUs get the turns on all of its cores: each of them unless its account is ahead of the smallest
+ * one by more than a turn. So a VCPU is never ahead by more than two turns, which are a quarter
+ * longer than a quantum at most. On a core without gangs it is never ahead by more than a quantum.
+ *
  * The scheduler is pure logic: no clock, no register. The caller reads `now` once for a decision.
  * All times are ticks of one clock. An account cannot exceed the ticks of all executions, so it
  * wraps no earlier than the clock.
@@ -38,8 +44,11 @@ struct credit {
     uint64_t quantum;   /* ticks */
     uint64_t floor;     /* least account of a VCPU that wakes */
     uint32_t total;     /* sum of the weights */
+    uint32_t gangs;     /* set of the VCPUs that have a slot */
     struct credit_vcpu {
         uint32_t weight;
+        /* It has slot number n if n % interval == phase. */
+        uint32_t interval, phase;
         /* Charged ticks that the account does not include yet, less than `weight`. */
         uint32_t remainder;
         uint64_t account;    /* charged ticks, divided by `weight` */
@@ -58,6 +67,10 @@ void credit_init(struct credit *credit, uint64_t quantum);
 /* Adds a VCPU, which has no work. `place`: less than CREDIT_PLACES, not used before. `weight`: 1 to
  * 2^16 - 1. */
 void credit_add(struct credit *credit, unsigned place, uint32_t weight);
+
+/* Gives the VCPU of a gang its slots: those with slot % interval == phase. `interval`: at least 1.
+ */
+void credit_align(struct credit *credit, unsigned place, uint32_t interval, uint32_t phase);
 
 /* Notes that the VCPU has work. No effect if it had work before. */
 void credit_unblock(struct credit *credit, unsigned place);

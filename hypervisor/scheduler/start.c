@@ -103,6 +103,10 @@ static void add_vcpu(struct processor *processor, struct vcpu *vcpu)
     if (core->policy.is_credit) {
         vcpu->shared->room = core->window.part; /* no limit besides the core's idle time */
         credit_add(&core->policy.credit, level, described->weight);
+        if (described->slot_interval != 0) {
+            credit_align(&core->policy.credit, level, described->slot_interval,
+                         described->slot_phase);
+        }
     } else {
         add_reservation(core, described, vcpu->shared);
     }

@@ -16,6 +16,7 @@ from rich.console import Console
 from bulkhead.system.admission import Verdict
 from bulkhead.system.alignment import show_alignment, worst_pairs
 from bulkhead.system.core_analysis import aligned_partitions, analyse, supplies
+from bulkhead.system.credit_cores import Slots, slots
 from bulkhead.system.model import System
 from bulkhead.system.parse import parse
 from bulkhead.system.shared_cores import admission_rules
@@ -173,6 +174,39 @@ def test_the_worst_pair_is_shown(tmp_path: Path) -> None:
     (pair,) = worst_pairs(made, boards.SMALL)
     assert pair.apart is None
     assert pair.cores == (0, 1)
+
+
+def by_weight(name: str, cores: list[int], weight: int, keys: str = "") -> str:
+    return (
+        f'[[partition]]\nname = "{name}"\ncores = {cores}\nweight = {weight}\n'
+        f'memory = "16 MiB"\nimage = "boot"\n{keys}'
+    )
+
+
+def test_slots_of_cores_shared_by_weights(tmp_path: Path) -> None:
+    """As many as the smallest share of a partition allows, and different ones for two of them."""
+    table = '[[core]]\nnumbers = [0, 1]\nscheduler = "credit"\n'
+    small = by_weight("small", [1], 512)
+    pair, other = by_weight("pair", [0, 1], 256), by_weight("other", [0, 1], 256)
+    found = slots(system(tmp_path, table, pair, other, small))
+    assert found == {
+        ("pair", 0): Slots(4, 0), ("pair", 1): Slots(4, 0),
+        ("other", 0): Slots(4, 1), ("other", 1): Slots(4, 1),
+    }  # fmt: skip
+    unwanted = by_weight("pair", [0, 1], 256, "aligned = false\n")
+    made = system(tmp_path, table, unwanted, other, small)
+    assert slots(made) == {("other", 0): Slots(4, 0), ("other", 1): Slots(4, 0)}
+    assert aligned(made) == set()
+
+
+def test_cores_of_different_quanta_have_no_slots(tmp_path: Path) -> None:
+    table = '[[core]]\nnumbers = [{}]\nscheduler = "credit"\nquantum = "{} ms"\n'
+    tables = "".join((table.format("0, 2", 10), table.format(1, 20)))
+    made = system(tmp_path, tables, by_weight("a", [0, 1], 1), by_weight("b", [0, 1, 2], 1))
+    cores = by_weight("c", [2], 1)
+    assert slots(made) == {}
+    made = system(tmp_path, tables, by_weight("a", [0, 1], 1), by_weight("b", [0, 1, 2], 1), cores)
+    assert set(slots(made)) == {("b", 0), ("b", 2)}
 
 
 def test_a_partition_alone_on_its_cores(tmp_path: Path) -> None:

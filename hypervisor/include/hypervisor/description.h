@@ -86,6 +86,10 @@ struct description_vcpu {
     uint64_t budget, period;
     uint32_t weight; /* share of a core that is shared by weights, otherwise 0 */
     uint32_t server; /* by which it has its budget, otherwise 0 */
+    /* On a core that is shared by weights: the VCPU is aligned with others of its partition, and
+     * has the slots n with n % interval == phase. Slot n is the quantum from n * quantum on, by the
+     * board's counter. An interval of 0: it is not aligned. */
+    uint32_t slot_interval, slot_phase;
 };
 
 /* A range of memory, in whole pages. If the partition has trusted DMA, `guest` and `physical` are

@@ -369,9 +369,31 @@ def test_an_io_partition_has_the_period_that_it_serves(tmp_path: Path) -> None:
     )
     _, head = described(pack(placed, HYPERVISOR, tmp_path))
     found = [partition.vcpus[0] for partition in head.partitions[:2]]
-    assert [(each.budget, each.period, each.io) for each in found] == [
+    assert [(each.budget, each.period, each.server) for each in found] == [
         (200_000, 2_000_000, 1), (300_000, 2_000_000, 0)
     ]  # fmt: skip
+
+
+def test_aligned_vcpus_are_described(tmp_path: Path) -> None:
+    """By budgets: a deferrable server on each shared core. By weights: slots of the first VCPU on
+    each core."""
+    times = {"budget": 3_000_000, "period": 10_000_000}
+    free = replace(NET, cores=(0, 1), aligned=False, **times)
+    placed = made(replace(CONTROL, cores=(0, 1), **times), free)
+    _, head = described(pack(placed, HYPERVISOR, tmp_path))
+    servers = [[each.server for each in partition.vcpus[:2]] for partition in head.partitions[:2]]
+    assert servers == [[2, 2], [0, 0]]
+    placed = made(
+        replace(CONTROL, cores=(0, 0, 1)),
+        replace(NET, cores=(0, 1), weight=128),
+        cores=(Cores((0, 1), Scheduler.CREDIT, 20_000_000, 1),),
+    )
+    _, head = described(pack(placed, HYPERVISOR, tmp_path))
+    found = [
+        [(each.slot_interval, each.slot_phase) for each in partition.vcpus[:3]]
+        for partition in head.partitions[:2]
+    ]
+    assert found == [[(3, 0), (0, 0), (3, 0)], [(5, 1), (5, 1), (0, 0)]]
 
 
 def test_devices_of_one_page_are_described_once(tmp_path: Path) -> None:

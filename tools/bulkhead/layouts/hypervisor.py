@@ -163,6 +163,8 @@ class DescriptionVcpu(LittleEndianStructure):
         ("period", c_uint64),
         ("weight", c_uint32),
         ("server", c_uint32),
+        ("slot_interval", c_uint32),
+        ("slot_phase", c_uint32),
     )
 
 
@@ -439,9 +441,9 @@ class SharedCore(LittleEndianStructure):
     _fields_ = (
         ("trace", Trace),
         ("vcpus", c_uint64 * 32),
-        ("_272", c_uint8 * 2376),
+        ("_272", c_uint8 * 2632),
         ("log", DistributionLog),
-        ("_3040", c_uint8 * 40),
+        ("_3296", c_uint8 * 40),
     )
 
 

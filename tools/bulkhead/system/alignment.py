@@ -40,14 +40,18 @@ class Pair:
 
 def alignment_rules(system: System, partition: Partition) -> Iterator[Problem]:
     """Check the key `aligned` of a partition."""
-    if partition.aligned is None or system.cores_to_align(partition):
+    if (
+        partition.aligned is None
+        or system.cores_to_align(partition)
+        or system.gang_cores(partition)
+    ):
         return
     name = f"partition {show(partition.name)}"
     if partition.utilization is not None:
         what = f"{name} has a utilization, and aligned"
         fix = "remove aligned: an I/O partition answers its interrupts at once"
     else:
-        what = f"{name} has aligned, and shares fewer than two cores by budgets"
+        what = f"{name} has aligned, and shares fewer than two cores by budgets or by one quantum"
         fix = "remove aligned: it has no VCPUs on different cores to align"
     yield Problem(partition.line_of("aligned"), what, fix)
 

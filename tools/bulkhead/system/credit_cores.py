@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bulkhead.system.model import Cores, Partition, Scheduler, System
@@ -50,6 +51,34 @@ def _keys(system: System, partition: Partition) -> Iterator[Problem]:
         yield Problem(partition.line_of(key), what, f"write a weight instead of {keys}")
 
 
+@dataclass(frozen=True)
+class Slots:
+    """The slots in which a VCPU gets the turn: those with number % interval == phase."""
+
+    interval: int
+    phase: int
+
+
+def slots(system: System) -> dict[tuple[str, int], Slots]:
+    """Return the slots of the aligned partitions, by name and core.
+
+    As many as the VCPU with the smallest share can use, so that all of a partition's VCPUs can. The
+    phases of partitions differ, as far as their intervals allow it.
+    """
+    found: dict[tuple[str, int], Slots] = {}
+    gangs = [
+        (partition, cores)
+        for partition in system.partitions
+        if partition.aligned is not False and (cores := system.gang_cores(partition))
+    ]
+    for number, (partition, cores) in enumerate(gangs):
+        totals = [sum(each.share_weight for each in system.shared_cores[core]) for core in cores]
+        interval = -(-max(totals) // partition.share_weight)
+        for core in cores:
+            found[partition.name, core] = Slots(interval, number % interval)
+    return found
+
+
 def show_credit_cores(system: System, console: Console) -> None:
     """Print the weights on a checked system's cores. Prints nothing if none is shared so."""
     from rich.table import Table
@@ -61,6 +90,9 @@ def show_credit_cores(system: System, console: Console) -> None:
         table.add_column(column, no_wrap=True)
     for column in ("weight", "promised share", "quantum"):
         table.add_column(column, justify="right", no_wrap=True)
+    gangs = slots(system)
+    if gangs:
+        table.add_column("aligned", no_wrap=True)
     for core, settings in sorted(system.credit_cores.items()):
         names = system.vcpu_names(core)
         for name, partition in zip(names, system.shared_cores[core], strict=True):
@@ -70,6 +102,7 @@ def show_credit_cores(system: System, console: Console) -> None:
                 str(partition.share_weight),
                 f"{system.promised(partition, core):.1%}",
                 duration(settings.quantum),
+                *(["yes" if (partition.name, core) in gangs else "no"] if gangs else []),
             )
     console.print()
     console.print(table)

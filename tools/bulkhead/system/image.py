@@ -14,6 +14,7 @@ from bulkhead.system import dax, description
 from bulkhead.system.board import PAGE_BYTES
 from bulkhead.system.board_tree import BoardTree, interrupts, registers
 from bulkhead.system.core_analysis import aligned_partitions, supplies
+from bulkhead.system.credit_cores import Slots, slots
 from bulkhead.system.guest_tree import guest_tree
 from bulkhead.system.layout import ChannelEnd, Layout, Place, Range, page_up, section_bytes
 from bulkhead.system.model import Console, Partition
@@ -44,6 +45,9 @@ class _Payload:
         mark = zlib.crc32(self.data)
         self.data += mark.to_bytes(4, "little").rjust(description.PAGE_BYTES, b"\0")
         return mark
+
+
+_NO_SLOTS = Slots(0, 0)
 
 
 def hypervisor_bytes(hypervisor: bytes) -> int:
@@ -168,6 +172,7 @@ def _describe_partition(
     place: Place, layout: Layout, aligned: frozenset[str]
 ) -> description.Partition:
     partition, board = place.partition, layout.board
+    gangs = slots(layout.system)
     doorbells = {end.interrupt for end in place.channels}
     described = description.Partition(
         name=partition.name.encode(),
@@ -195,7 +200,11 @@ def _describe_partition(
         times = layout.system.budget_on(partition, core) or (0, 0)
         weight = partition.share_weight if by_weight else 0
         server = _server(partition, is_aligned=partition.name in aligned) if times[0] else 0
-        described.vcpus[number] = description.Vcpu(core, shared, *times, weight, server)
+        is_first = partition.cores.index(core) == number  # the others of the core have no slots
+        own = gangs.get((partition.name, core), _NO_SLOTS) if is_first else _NO_SLOTS
+        described.vcpus[number] = description.Vcpu(
+            core, shared, *times, weight, server, own.interval, own.phase
+        )
     described.memories[0] = description.Memory(
         place.memory.start, place.physical, place.memory.bytes
     )

@@ -166,8 +166,8 @@ class Partition:
     staging: int | None = None  # bytes of the manager's memory where it puts images
     autostart: bool = True  # False: not created at boot
     distribute: bool = True  # its interrupts, over the cores that it shares
-    # Its VCPUs on cores shared by budgets get their budgets at the same instants. None: if all
-    # VCPUs of the system have room with it.
+    # Its VCPUs on cores shared by budgets get their budgets at the same instants, those on cores
+    # shared by weights their turns. None: if all VCPUs of the system have room with it.
     aligned: bool | None = None
     sound: tuple[PciAddress, ...] = ()  # those of `pci` that QEMU makes sound devices
 
@@ -286,6 +286,19 @@ class System:
         """Return the cores of a partition on which its VCPUs can be aligned; empty if none can."""
         cores = sorted({*partition.cores} & self.shared_cores.keys() - self.credit_cores.keys())
         return cores if partition.budget is not None and len(cores) > 1 else []
+
+    def gang_cores(self, partition: Partition) -> list[int]:
+        """Return the cores on which a partition's VCPUs can have turns together; empty if none can.
+
+        They are shared by weights, with one quantum.
+        """
+        groups: dict[int, list[int]] = {}
+        for core in sorted(
+            {*partition.cores} & self.credit_cores.keys() & self.shared_cores.keys()
+        ):
+            groups.setdefault(self.credit_cores[core].quantum, []).append(core)
+        largest = max(groups.values(), key=len, default=[])
+        return largest if len(largest) > 1 else []
 
     def shares_core(self, partition: Partition) -> bool:
         """Return True if one of its VCPUs shares its core with another VCPU."""

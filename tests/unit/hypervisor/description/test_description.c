@@ -54,6 +54,7 @@ struct fault {
 #define MEMORY    "trusted DMA needs guest = physical: memory at"
 #define VCPU      "a VCPU has no core that it may use: core"
 #define TIMES     "budget or period out of range: a VCPU on core"
+#define SLOTS     "slots out of range: a VCPU on core"
 #define WEIGHT    "weight out of range: a VCPU on core"
 #define SERVER    "unknown server, or a server without a budget: a VCPU on core"
 #define QUANTUM   "quantum out of range: core"
@@ -227,6 +228,7 @@ static const struct fault faults[] = {
     {TIMES, 1, 2, {LINUX(vcpus[1].period, 1)}},
     {WEIGHT, 1, 2, {LINUX(vcpus[1].weight, 1)}},
     {SERVER, 1, 2, {LINUX(vcpus[1].server, 1)}},
+    {SLOTS, 1, 2, {LINUX(vcpus[1].slot_interval, 1)}},
 
     {IMAGE, 0, 0x4001, {CONTROL(images[0].offset, 0x4001)}},
     {IMAGE, 0, 0x1000, {CONTROL(images[0].offset, 0x1000)}},
@@ -500,6 +502,17 @@ static void test_cores_shared_by_weights(void **state)
     expect_sharing(&description, WEIGHT, 1, 0);
     vcpu->weight = UINT32_MAX;
     expect_sharing(&description, WEIGHT, 1, 0);
+    description_make_weighted(&description);
+    vcpu->slot_interval = 3;
+    vcpu->slot_phase = 2;
+    expect_sharing(&description, NULL, 0, 0);
+    vcpu->slot_phase = 3;
+    expect_sharing(&description, SLOTS, 1, 0);
+    vcpu->slot_interval = 0;
+    expect_sharing(&description, SLOTS, 1, 0);
+    description_make_shared(&description);
+    vcpu->slot_interval = 1;
+    expect_sharing(&description, SLOTS, 1, 0);
     description_make_weighted(&description);
     vcpu->budget = vcpu->period = DESCRIPTION_PERIOD_MAX;
     expect_sharing(&description, TIMES, 1, 0);
