@@ -377,9 +377,10 @@ def test_an_io_partition_has_the_period_that_it_serves(tmp_path: Path) -> None:
 def test_aligned_vcpus_are_described(tmp_path: Path) -> None:
     """By budgets: a deferrable server on each shared core. By weights: slots of the first VCPU on
     each core."""
-    times = {"budget": 3_000_000, "period": 10_000_000}
-    free = replace(NET, cores=(0, 1), aligned=False, **times)
-    placed = made(replace(CONTROL, cores=(0, 1), **times), free)
+    placed = made(
+        replace(CONTROL, cores=(0, 1), budget=3_000_000, period=10_000_000),
+        replace(NET, cores=(0, 1), budget=3_000_000, period=10_000_000, aligned=False),
+    )
     _, head = described(pack(placed, HYPERVISOR, tmp_path))
     servers = [[each.server for each in partition.vcpus[:2]] for partition in head.partitions[:2]]
     assert servers == [[2, 2], [0, 0]]
