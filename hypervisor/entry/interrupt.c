@@ -8,9 +8,9 @@
 #include "gic/sgi.h"
 #include "hypervisor/processor.h"
 #include "manager/manager.h"
-#include "partition/fault.h"
 #include "partition/life.h"
 #include "partition/recall.h"
+#include "partition/refused_dma.h"
 #include "scheduler/scheduler.h"
 
 /* Interrupts of the hypervisor: SGI, terminal, SMMU, timer. */
@@ -37,7 +37,7 @@ void interrupt_handle_messages(struct vcpu *vcpu)
     if (vcpu->number == 0) {
         recall_begin_answer(vcpu);
         handle_typed_keys(vcpu);
-        fault_take_dma(vcpu);
+        refused_dma_take(vcpu);
         manager_take_order(vcpu);
     }
 }
@@ -59,14 +59,17 @@ static void handle_terminal(const struct vcpu *vcpu)
     }
 }
 
-/* Handles the SMMU's interrupt. The partition of one of this processor's VCPUs has access to the
- * event queue. */
+/* Handles the SMMU's interrupt by a VCPU of this processor whose partition has access to the event
+ * queue. */
 static void handle_smmu(const struct processor *processor)
 {
     const struct vcpu *vcpu = processor->vcpus;
 
-    while (vcpu != NULL && !fault_of_dma(vcpu)) {
+    while (vcpu != NULL && vcpu->partition->constant.smmu.events == 0) {
         vcpu = vcpu->next;
+    }
+    if (vcpu != NULL) {
+        refused_dma_forward(vcpu);
     }
 }
 

@@ -2,6 +2,7 @@
 #include "entry/watch.h"
 
 #include "gic/setup.h"
+#include "partition/refused_dma.h"
 #include "smmu/smmu.h"
 #include "vcpu/same_core.h"
 
@@ -53,7 +54,10 @@ void watch_look(struct processor *processor)
     }
     processor->looked = now;
     look_at(processor, board->uart_interrupt, OVERDUE_UART);
-    look_at(processor, board->smmu_interrupt, OVERDUE_SMMU);
+    if (smmu_paused_since() == 0) {
+        look_at(processor, board->smmu_interrupt, OVERDUE_SMMU);
+    }
+    refused_dma_watch(processor->vcpu);
 }
 
 void watch_begin_wait(const struct processor *processor)

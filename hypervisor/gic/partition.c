@@ -109,18 +109,40 @@ enum step_outcome gic_reset_partition(struct partition *partition, uint32_t *gro
     return settled ? STEP_PENDING : STEP_FAILED;
 }
 
+/* Returns the address of the Distributor's word that has the SPI's bit. `offset`: of a register
+ * with a bit for each interrupt. */
+static uintptr_t word_of(const struct description *system, uint32_t interrupt, uint32_t offset)
+{
+    return gic_distributor(system).interrupts + offset + interrupt / 32 * UINT64_C(4);
+}
+
+static void set(const struct description *system, uint32_t interrupt, uint32_t offset)
+{
+    device_write32(word_of(system, interrupt, offset), UINT32_C(1) << interrupt % 32);
+}
+
 void gic_make_pending(const struct description *system, uint32_t interrupt)
 {
-    device_write32(gic_distributor(system).interrupts + GIC_ISPENDR + interrupt / 32 * UINT64_C(4),
-                   UINT32_C(1) << interrupt % 32);
+    set(system, interrupt, GIC_ISPENDR);
+}
+
+void gic_mask(const struct description *system, uint32_t interrupt)
+{
+    set(system, interrupt, GIC_ICENABLER);
+}
+
+void gic_unmask(const struct description *system, uint32_t interrupt)
+{
+    set(system, interrupt, GIC_ICPENDR);
+    set(system, interrupt, GIC_ISENABLER);
+    /* A read of the Distributor completes after the writes before it (Arm ARM, B2.7.2, "Device
+     * memory": accesses to one peripheral arrive in program order). */
+    (void)device_read32(word_of(system, interrupt, GIC_ISENABLER));
 }
 
 bool gic_is_pending(const struct description *system, uint32_t interrupt)
 {
-    return (device_read32(gic_distributor(system).interrupts + GIC_ISPENDR +
-                          interrupt / 32 * UINT64_C(4)) >>
-                interrupt % 32 &
-            1u) != 0;
+    return (device_read32(word_of(system, interrupt, GIC_ISPENDR)) >> interrupt % 32 & 1u) != 0;
 }
 
 void gic_route(const struct description *system, uint32_t interrupt, uint32_t core)

@@ -60,6 +60,13 @@ void gic_route(const struct description *system, uint32_t interrupt, uint32_t co
 /* Makes an SPI pending. `interrupt`: INTID. Any core. */
 void gic_make_pending(const struct description *system, uint32_t interrupt);
 
+/* Disables an SPI of the hypervisor. It may be signalled once more. Any core. */
+void gic_mask(const struct description *system, uint32_t interrupt);
+
+/* Enables an SPI of the hypervisor that gic_mask() has disabled, and clears its pending state. An
+ * edge that arrives after the function has returned makes it pending. Any core. */
+void gic_unmask(const struct description *system, uint32_t interrupt);
+
 /* Returns true if the SPI is pending. Any core. */
 bool gic_is_pending(const struct description *system, uint32_t interrupt);
 

@@ -3,7 +3,6 @@
 #ifndef PARTITION_FAULT_H
 #define PARTITION_FAULT_H
 
-#include "hypervisor/step.h"
 #include "hypervisor/vcpu.h"
 #include <stdbool.h>
 #include <stdint.h>
@@ -20,17 +19,7 @@ void fault_stop(struct vcpu *vcpu, uint64_t pc, uint64_t syndrome, uint64_t addr
  * returns false. `pc`: the guest's program counter, or 0 if the guest does not execute. */
 bool fault_of_device(uint64_t pc);
 
-/* Handles the SMMU's interrupt: leaves the oldest event for the monitor of its partition, whose
- * core is recalled. Returns false if there is no event. Any core. */
-bool fault_of_dma(const struct vcpu *vcpu);
-
-/* Takes the next step of discarding the events of the VCPU's own partition before it starts:
- * handles one event. `*event`: 0 before the first step. Returns STEP_PENDING, then STEP_DONE. On
- * its boot VCPU. */
-enum step_outcome fault_discard_dma(const struct vcpu *vcpu, uint32_t *event);
-
-/* Stops the partition for the first DMA that the SMMU refused. Later events, until the devices are
- * reset, change nothing. On its boot VCPU. */
-void fault_take_dma(struct vcpu *vcpu);
+/* Records a fault in the VCPU's page. `syndrome`: ESR_EL2, or the number of an SMMU's event. */
+void fault_record(struct vcpu *vcpu, uint64_t syndrome, uint64_t address, uint64_t pc);
 
 #endif

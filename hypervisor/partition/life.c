@@ -11,6 +11,7 @@
 #include "partition/fault.h"
 #include "partition/load.h"
 #include "partition/recall.h"
+#include "partition/refused_dma.h"
 #include "pci/config_space.h"
 #include "smmu/smmu.h"
 #include "vcpu/same_core.h"
@@ -28,16 +29,16 @@
  *      BLOCK <---------------------------------------- cancelled -----+
  *        | done, failed                                               |
  *        v                                                            |
- *      RESET, INTERRUPTS, CHANNELS                                    |
+ *      EVENTS, RESET, INTERRUPTS, CHANNELS                            |
  *        |      | done, and nothing has failed                        |
- *        |      +-------> EVENTS, LOAD -- done ------------------> PERMIT -- done ----+
+ *        |      +-------> LOAD -- done --------------------------> PERMIT -- done ----+
  *        | failed,                |                                   |               |
  *        | cancelled              | cancelled                         | failed        |
  *        v                        v                                   v               v
  *      NONE, REQUEST_STOPPED or REQUEST_FAILED <----------------------+         NONE, REQUEST_NONE:
  *                                                                         the boot VCPU executes
  *
- * All of the first four phases are taken, whatever fails in one, so that as much as possible is
+ * All of the first five phases are taken, whatever fails in one, so that as much as possible is
  * blocked and reset. The other ends of channels are told only if DMA is blocked: until then a
  * device may still write to a channel. A partition that is to be destroyed goes on to LOAD, also if
  * a stop is requested: its start ends there, once its memory is zeroed (manager/manager.c).
@@ -270,7 +271,16 @@ static enum life_step block_dma(struct partition *partition)
     if (outcome == STEP_FAILED) {
         fail(partition, MANAGER_NOT_ISOLATED);
     }
-    return begin_phase(transition, TRANSITION_RESET);
+    return begin_phase(transition, TRANSITION_EVENTS);
+}
+
+static enum life_step discard_events(const struct vcpu *vcpu)
+{
+    struct transition *transition = &vcpu->partition->boot_vcpu.transition;
+
+    return refused_dma_discard(vcpu, &transition->index) == STEP_PENDING
+               ? LIFE_POLL
+               : begin_phase(transition, TRANSITION_RESET);
 }
 
 /* Returns true if only the reset of the partition's functions ends their DMA. */
@@ -325,17 +335,8 @@ static enum life_step end_channels(const struct vcpu *vcpu)
         fail(partition, MANAGER_RESET_FAILED);
     }
     return is_to_start(vcpu) && transition->failure == MANAGER_DONE
-               ? begin_phase(transition, TRANSITION_EVENTS)
+               ? begin_phase(transition, TRANSITION_LOAD)
                : end_stopped(vcpu);
-}
-
-static enum life_step discard_events(const struct vcpu *vcpu)
-{
-    struct transition *transition = &vcpu->partition->boot_vcpu.transition;
-
-    return fault_discard_dma(vcpu, &transition->index) == STEP_PENDING
-               ? LIFE_POLL
-               : begin_phase(transition, TRANSITION_LOAD);
 }
 
 static enum life_step load(const struct vcpu *vcpu)
@@ -382,14 +383,14 @@ static enum life_step continue_transition(struct vcpu *vcpu)
     switch ((enum transition_phase)transition->phase) {
     case TRANSITION_BLOCK:
         return block_dma(partition);
+    case TRANSITION_EVENTS:
+        return discard_events(vcpu);
     case TRANSITION_RESET:
         return reset_functions(partition);
     case TRANSITION_INTERRUPTS:
         return reset_interrupts(partition);
     case TRANSITION_CHANNELS:
         return end_channels(vcpu);
-    case TRANSITION_EVENTS:
-        return discard_events(vcpu);
     case TRANSITION_LOAD:
         return load(vcpu);
     default: /* TRANSITION_PERMIT */

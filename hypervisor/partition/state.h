@@ -31,10 +31,10 @@ struct load_progress {
 enum transition_phase {
     TRANSITION_NONE,       /* it executes, or has stopped */
     TRANSITION_BLOCK,      /* the SMMU aborts DMA */
+    TRANSITION_EVENTS,     /* what the SMMU has refused until then is discarded */
     TRANSITION_RESET,      /* the PCI functions are reset */
     TRANSITION_INTERRUPTS, /* the SPIs are reset */
     TRANSITION_CHANNELS,   /* the other ends of channels are told */
-    TRANSITION_EVENTS,     /* what the SMMU has refused so far is discarded */
     TRANSITION_LOAD,       /* memory is zeroed, and images are copied */
     TRANSITION_PERMIT      /* the SMMU permits DMA */
 };
@@ -43,7 +43,7 @@ enum transition_phase {
  * read `phase`, by atomic operations. */
 struct transition {
     uint32_t phase;  /* enum transition_phase */
-    uint32_t index;  /* next part of TRANSITION_INTERRUPTS, _CHANNELS and _EVENTS */
+    uint32_t index;  /* next part of TRANSITION_EVENTS, _INTERRUPTS and _CHANNELS */
     int32_t failure; /* enum manager_result of the phases so far: what a stop has not achieved */
     bool can_start;  /* all devices were reset, or the partition restarts without resets */
     uint64_t due;    /* CNTPCT_EL0 from which on the next step may be taken */

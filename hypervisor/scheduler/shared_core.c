@@ -12,6 +12,7 @@
 #include "hypervisor/registers.h"
 #include "partition/fault.h"
 #include "partition/recall.h"
+#include "partition/refused_dma.h"
 #include "scheduler/core.h"
 #include "scheduler/ledger.h"
 #include "vcpu/controls.h"
@@ -382,7 +383,6 @@ void scheduler_timer(struct vcpu *vcpu)
     struct shared_core *core = processor->shared;
     unsigned due;
 
-    (void)vcpu;
     register_write(cnthp_ctl_el2, 0);
     if (core == NULL) {
         return;
@@ -393,6 +393,7 @@ void scheduler_timer(struct vcpu *vcpu)
         wake_vcpu(processor, core->vcpus[due]);
     }
     core->reschedule = true;
+    refused_dma_watch(vcpu);
     instruction_barrier(); /* the timer's line is low before its interrupt ends */
 }
 

@@ -84,11 +84,22 @@ enum step_outcome smmu_permit_dma(const struct partition *partition, struct smmu
 void smmu_end_change(const struct partition *partition, struct smmu_change *change);
 
 /*
- * Removes the oldest event from the queue and sets *event. If more events follow, makes the queue's
- * interrupt (board.smmu_interrupt) pending again. Returns false if the queue is empty, or if the
- * partition has no access to it. Events that the SMMU discarded at an overflow are not reported.
- * Any core.
+ * Removes the oldest event from the queue and sets *event. Returns false if the queue is empty, or
+ * if the partition has no access to it. Events that the SMMU discarded at an overflow are not
+ * reported. Any core.
  */
 bool smmu_event(const struct partition *partition, struct smmu_event *event);
+
+/* Disables the queue's interrupt (board.smmu_interrupt), so that further events cost no core
+ * anything. Events stay in the queue; the SMMU discards those that find it full. `now`: value of
+ * CNTPCT_EL0. Any core. */
+void smmu_pause_events(const struct partition *partition, uint64_t now);
+
+/* Enables the queue's interrupt, if it is disabled, and makes it pending if the queue has events,
+ * or if the partition has no access to the queue. Any core. */
+void smmu_resume_events(const struct partition *partition);
+
+/* Returns the time at which the queue's interrupt was disabled, or 0 if it is enabled. */
+uint64_t smmu_paused_since(void);
 
 #endif

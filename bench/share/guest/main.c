@@ -13,6 +13,7 @@
  *               nanoseconds
  *   rings       rings the doorbell of the other end of channel 0 as often as it can
  *   orders      stops and starts partition `target` as often as it can; for a manager
+ *   starts      starts partition `target` whenever it is stopped; for a manager
  *   restarts    restarts its partition as often as it can, from `begin` on without an end
  *   decision    none of these: counts the instructions of a decision of the scheduler
  * With `gaps` it also prints when it continued after others had executed, for the first so many
@@ -192,6 +193,15 @@ static void play_orders(void)
     }
 }
 
+static void play_starts(void)
+{
+    uint64_t target = boot_argument_number("target", 1, 1, CALL_PARTITIONS_MAX - 1);
+
+    while (look() < share.end) {
+        (void)hypervisor_call(CALL_PARTITION_START, target, 0, 0);
+    }
+}
+
 static void play_restarts(void)
 {
     (void)arch_firmware_call(true, PSCI_SYSTEM_RESET);
@@ -203,7 +213,7 @@ static const struct {
 } roles[] = {
     {"wake", play_wake},     {"calls", play_calls},       {"interrupts", play_interrupts},
     {"games", play_games},   {"pecks", play_pecks},       {"rings", play_rings},
-    {"orders", play_orders}, {"restarts", play_restarts},
+    {"orders", play_orders}, {"starts", play_starts},     {"restarts", play_restarts},
 };
 
 static void spin(void)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The NIC reads and writes memory for this partition at the addresses in its rings (VIRTIO 1.3,
- * 2.7), so it can be used to attack others' memory. Rings and buffers lie in one page of this
+ * 2.7), so it can be used to attack others' memory. Rings and buffers lie in pages of this
  * partition, except the part that the attack places elsewhere.
  */
 #include "discovery.h"
@@ -15,7 +15,7 @@
 #include <arch/device_access.h>
 #include <string.h>
 
-#define ENTRIES      8u
+#define ENTRIES      256u
 #define RECEIVE      0u
 #define TRANSMIT     1u
 #define HEADER_BYTES 12u   /* 5.1.6 */
@@ -60,6 +60,8 @@ struct shared {
     uint8_t sent[HEADER_BYTES + FRAME_BYTES];
     uint8_t received[BUFFER_BYTES];
 };
+
+#define PAGES ((sizeof(struct shared) + PAGE_BYTES - 1) / PAGE_BYTES)
 
 static struct virtio_network_device nic;
 
@@ -150,19 +152,20 @@ static void wait_for_frames(const struct shared *shared)
           shared->queues[RECEIVE].used.index, (const char *)shared->received + HEADER_BYTES + 14);
 }
 
-static void run_nic(const struct places *places)
+/* `chains`: how often the NIC is to send the frame. */
+static void run_nic(const struct places *places, uint16_t chains)
 {
     static const struct places own = {0};
-    struct shared *shared = page_allocate(1, PAGE_BYTES);
+    struct shared *shared = page_allocate(PAGES, PAGE_BYTES);
     struct virtio_notification notifications[2];
 
-    if (shared == NULL || sizeof(*shared) > PAGE_BYTES ||
-        virtio_find_network(0, &nic) != RESULT_OK) {
+    if (shared == NULL || virtio_find_network(0, &nic) != RESULT_OK) {
         print("FAIL: rogue: no NIC, or no memory\n");
         return;
     }
     memset(shared, 0, sizeof(*shared));
     fill_queues(shared, places);
+    shared->queues[TRANSMIT].available.index = chains;
     if (start_nic(nic.transport) &&
         enable_queue(nic.transport, shared, RECEIVE, &own, &notifications[0]) &&
         enable_queue(nic.transport, shared, TRANSMIT, places, &notifications[1])) {
@@ -178,35 +181,41 @@ static void run_nic(const struct places *places)
 void attack_dma_none(uint64_t where)
 {
     (void)where;
-    run_nic(&(struct places){0});
+    run_nic(&(struct places){0}, 1);
 }
 
 void attack_dma_transmit(uint64_t where)
 {
-    run_nic(&(struct places){.transmit = where});
+    run_nic(&(struct places){.transmit = where}, 1);
+}
+
+/* The SMMU refuses as many accesses as the ring has entries. */
+void attack_dma_storm(uint64_t where)
+{
+    run_nic(&(struct places){.transmit = where}, ENTRIES);
 }
 
 void attack_dma_receive(uint64_t where)
 {
-    run_nic(&(struct places){.receive = where});
+    run_nic(&(struct places){.receive = where}, 1);
 }
 
 void attack_dma_descriptors(uint64_t where)
 {
-    run_nic(&(struct places){.descriptors = where});
+    run_nic(&(struct places){.descriptors = where}, 1);
 }
 
 void attack_dma_available(uint64_t where)
 {
-    run_nic(&(struct places){.available = where});
+    run_nic(&(struct places){.available = where}, 1);
 }
 
 void attack_dma_used(uint64_t where)
 {
-    run_nic(&(struct places){.used = where});
+    run_nic(&(struct places){.used = where}, 1);
 }
 
 void attack_dma_indirect(uint64_t where)
 {
-    run_nic(&(struct places){.indirect = where});
+    run_nic(&(struct places){.indirect = where}, 1);
 }

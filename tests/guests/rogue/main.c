@@ -46,6 +46,7 @@ static const struct {
     {"unaligned", attack_unaligned},
     {"dma-none", attack_dma_none},
     {"dma-transmit", attack_dma_transmit},
+    {"dma-storm", attack_dma_storm},
     {"dma-receive", attack_dma_receive},
     {"dma-descriptors", attack_dma_descriptors},
     {"dma-available", attack_dma_available},

@@ -58,6 +58,7 @@ void attack_unaligned(uint64_t where);
 /* dma.c: attacks by the NIC, which is told to use memory at `where` */
 void attack_dma_none(uint64_t where); /* control case: uses only its own memory */
 void attack_dma_transmit(uint64_t where);
+void attack_dma_storm(uint64_t where);
 void attack_dma_receive(uint64_t where);
 void attack_dma_descriptors(uint64_t where);
 void attack_dma_available(uint64_t where);

@@ -151,6 +151,7 @@ def run_until_end(
     console_path: Path,
     machine_options: str = "",
     *,
+    extra: Sequence[str] = (),
     do_read_reports: bool = False,
 ) -> Ended:
     """Boot a system, and wait until the guests of the named partitions end.
@@ -158,7 +159,7 @@ def run_until_end(
     QEMU does not answer, and gives no reports, if the guests of all partitions have ended.
     """
     assembled = assemble(system, board, settings)
-    made = machine(system, board, assembled.image, _user_network)
+    made = machine(system, board, assembled.image, _user_network, extra)
     made = replace(made, machine=made.machine + machine_options)
     with GuestProcess(_counting(made), console_path) as guest:
         for name in names:

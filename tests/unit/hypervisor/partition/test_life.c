@@ -24,6 +24,7 @@
 #include "partition/life.h"
 #include "partition/load.h"
 #include "partition/recall.h"
+#include "partition/refused_dma.h"
 #include "pci/config_space.h"
 #include "smmu/smmu.h"
 #include <arch/hypercalls.h>
@@ -161,7 +162,7 @@ enum step_outcome channel_end(const struct partition *own, uint32_t *index)
     return (*index)++ == 2 ? STEP_DONE : STEP_PENDING;
 }
 
-enum step_outcome fault_discard_dma(const struct vcpu *vcpu, uint32_t *number)
+enum step_outcome refused_dma_discard(const struct vcpu *vcpu, uint32_t *number)
 {
     (void)vcpu;
     note(*number < 1 ? 'e' : 'E');
@@ -252,10 +253,10 @@ static void start_and_stop(void **state)
 {
     (void)state;
     assert_true(run(life_begin(&vcpus[0])));
-    assert_string_equal(record, "BrRiiIccCeElLP");
+    assert_string_equal(record, "BeErRiiIccClLP");
     assert_int_equal(partition.boot_vcpu.starts, 1);
     stop();
-    expect_stopped(REQUEST_STOPPED, 0, "BrRiiIccC");
+    expect_stopped(REQUEST_STOPPED, 0, "BeErRiiIccC");
     assert_true(is_started());
     assert_int_equal(partition.atomic.request, REQUEST_NONE);
 }
@@ -266,16 +267,16 @@ static void dma_is_not_blocked(void **state)
     (void)state;
     smmu_block = STEP_FAILED;
     stop();
-    expect_stopped(REQUEST_FAILED, MANAGER_NOT_ISOLATED, "BrRiiI");
+    expect_stopped(REQUEST_FAILED, MANAGER_NOT_ISOLATED, "BeErRiiI");
     assert_false(is_started());
-    expect_stopped(REQUEST_FAILED, MANAGER_NOT_ISOLATED, "BrRiiI");
+    expect_stopped(REQUEST_FAILED, MANAGER_NOT_ISOLATED, "BeErRiiI");
     smmu_block = STEP_PENDING; /* for ever */
     stop();
-    expect_stopped(REQUEST_FAILED, MANAGER_NOT_ISOLATED, "rRiiI");
+    expect_stopped(REQUEST_FAILED, MANAGER_NOT_ISOLATED, "eErRiiI");
     smmu_block = STEP_DONE;
     partition.boot_vcpu.management.result = 0;
     stop();
-    expect_stopped(REQUEST_STOPPED, 0, "BrRiiIccC");
+    expect_stopped(REQUEST_STOPPED, 0, "BeErRiiIccC");
 }
 
 static void function_is_not_reset(void **state)
@@ -283,12 +284,12 @@ static void function_is_not_reset(void **state)
     (void)state;
     reset = STEP_FAILED;
     stop();
-    expect_stopped(REQUEST_FAILED, MANAGER_RESET_FAILED, "BrRiiIccC");
+    expect_stopped(REQUEST_FAILED, MANAGER_RESET_FAILED, "BeErRiiIccC");
     assert_false(is_started());
-    expect_stopped(REQUEST_FAILED, MANAGER_RESET_FAILED, "BrRiiIccC");
+    expect_stopped(REQUEST_FAILED, MANAGER_RESET_FAILED, "BeErRiiIccC");
     smmu_block = STEP_FAILED;
     stop();
-    expect_stopped(REQUEST_FAILED, MANAGER_NOT_ISOLATED, "BrRiiI");
+    expect_stopped(REQUEST_FAILED, MANAGER_NOT_ISOLATED, "BeErRiiI");
     smmu_block = STEP_DONE;
     description.partitions[0].restart = DESCRIPTION_RESTART_WITHOUT_RESET;
     assert_true(is_started());
@@ -302,10 +303,10 @@ static void function_is_not_reset_without_an_smmu(void **state)
     description.partitions[0].dma = DESCRIPTION_DMA_TRUSTED;
     reset = STEP_FAILED;
     stop();
-    expect_stopped(REQUEST_FAILED, MANAGER_NOT_ISOLATED, "BrRiiI");
+    expect_stopped(REQUEST_FAILED, MANAGER_NOT_ISOLATED, "BeErRiiI");
     description.partitions[0].dma = DESCRIPTION_DMA_NONE;
     stop();
-    expect_stopped(REQUEST_FAILED, MANAGER_RESET_FAILED, "BrRiiIccC");
+    expect_stopped(REQUEST_FAILED, MANAGER_RESET_FAILED, "BeErRiiIccC");
 }
 
 /* A function without a reset is no obstacle to a stop: it has no bus mastering any more. */
@@ -315,9 +316,9 @@ static void function_has_no_reset(void **state)
     reset = STEP_FAILED;
     has_failed = false;
     stop();
-    expect_stopped(REQUEST_STOPPED, 0, "BrRiiIccC");
+    expect_stopped(REQUEST_STOPPED, 0, "BeErRiiIccC");
     assert_false(is_started());
-    expect_stopped(REQUEST_FAILED, MANAGER_RESET_FAILED, "BrRiiIccC");
+    expect_stopped(REQUEST_FAILED, MANAGER_RESET_FAILED, "BeErRiiIccC");
 }
 
 static void interrupt_controller_does_not_settle(void **state)
@@ -325,7 +326,7 @@ static void interrupt_controller_does_not_settle(void **state)
     (void)state;
     interrupts = STEP_FAILED;
     stop();
-    expect_stopped(REQUEST_FAILED, MANAGER_RESET_FAILED, "BrRiiIccC");
+    expect_stopped(REQUEST_FAILED, MANAGER_RESET_FAILED, "BeErRiiIccC");
 }
 
 static void dma_is_not_permitted(void **state)
@@ -333,7 +334,7 @@ static void dma_is_not_permitted(void **state)
     (void)state;
     smmu_permit = STEP_FAILED;
     assert_false(is_started());
-    expect_stopped(REQUEST_FAILED, MANAGER_NOT_ISOLATED, "BrRiiIccCeElLP");
+    expect_stopped(REQUEST_FAILED, MANAGER_NOT_ISOLATED, "BeErRiiIccClLP");
 }
 
 /* A partition that is to be destroyed is not stopped before its memory is zeroed: neither by a
@@ -345,12 +346,12 @@ static void destroyed_partition_is_zeroed(void **state)
     partition.boot_vcpu.management.presence = PARTITION_ENDING;
     reset = STEP_FAILED;
     assert_false(is_started());
-    expect_stopped(REQUEST_FAILED, MANAGER_RESET_FAILED, "BrRiiIccC");
+    expect_stopped(REQUEST_FAILED, MANAGER_RESET_FAILED, "BeErRiiIccC");
     assert_int_equal(partition.boot_vcpu.management.presence, PARTITION_ENDING);
     reset = STEP_DONE;
     partition.boot_vcpu.management.result = 0;
     stop();
-    expect_stopped(REQUEST_STOPPED, 0, "BrRiiIccCeElL");
+    expect_stopped(REQUEST_STOPPED, 0, "BeErRiiIccClL");
     assert_int_equal(partition.boot_vcpu.management.presence, PARTITION_ABSENT);
 }
 
@@ -371,7 +372,7 @@ static void halted_vcpu_counts_as_stopped(void **state)
     processor.vcpu = &vcpus[0];
     life_leave(&vcpus[0]);
     assert_false(run(life_continue(&vcpus[0])));
-    expect_stopped(REQUEST_STOPPED, 0, "BrRiiIccC");
+    expect_stopped(REQUEST_STOPPED, 0, "BeErRiiIccC");
     assert_true(is_started());
     assert_int_equal(partition.atomic.power[1].state, VCPU_HALTED);
 }
@@ -398,7 +399,7 @@ static void stop_ends_a_start(void **state)
     (void)state;
     request_during_load = REQUEST_STOP;
     assert_false(is_started());
-    expect_stopped(REQUEST_STOPPED, 0, "BrRiiIccCeElL");
+    expect_stopped(REQUEST_STOPPED, 0, "BeErRiiIccClL");
     request_during_load = REQUEST_STOP;
     smmu_permit = STEP_DONE;
     assert_false(run(life_begin(&vcpus[0])));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Replaces hypervisor/registers.h with registers of test_life.c. */
+/* Replaces hypervisor/registers.h with registers of the test. */
 #ifndef HYPERVISOR_REGISTERS_H
 #define HYPERVISOR_REGISTERS_H
 

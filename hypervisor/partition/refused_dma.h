@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * DMA that the SMMU refused: the event reaches the monitor of the partition that caused it, which
+ * stops the partition. An event interrupts one core once. Then the SMMU's interrupt is disabled
+ * until the partition's DMA is blocked, however many events its devices cause meanwhile
+ * (docs/decisions/0062).
+ */
+#ifndef PARTITION_REFUSED_DMA_H
+#define PARTITION_REFUSED_DMA_H
+
+#include "hypervisor/step.h"
+#include "hypervisor/vcpu.h"
+#include <stdint.h>
+
+/*
+ * Handles the SMMU's interrupt: leaves the oldest event for the monitor of its partition, whose
+ * core is recalled. The interrupt stays disabled until that partition has blocked its DMA, so that
+ * its further events interrupt nobody; after a second, refused_dma_watch() enables it. `vcpu`: of a
+ * partition that has access to the events. Any core.
+ */
+void refused_dma_forward(const struct vcpu *vcpu);
+
+/* Enables the SMMU's interrupt if it has been disabled for a second: the partition whose DMA was
+ * refused does not answer. Any core. */
+void refused_dma_watch(const struct vcpu *vcpu);
+
+/* Takes the next step of discarding the events of the VCPU's own partition after its DMA was
+ * blocked: handles one event. `*event`: 0 before the first step. Returns STEP_PENDING, then
+ * STEP_DONE. On its boot VCPU. */
+enum step_outcome refused_dma_discard(const struct vcpu *vcpu, uint32_t *event);
+
+/* Stops the partition for the first DMA that the SMMU refused. Later events, until the devices are
+ * reset, change nothing. On its boot VCPU. */
+void refused_dma_take(struct vcpu *vcpu);
+
+#endif
