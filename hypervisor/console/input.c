@@ -31,7 +31,17 @@ static void route_uart_interrupt(const struct description *system, uint32_t part
 static void give_input(const struct description *system, uint32_t partition)
 {
     terminal_give_input(partition);
+    terminal_resume_input();
     route_uart_interrupt(system, partition);
+}
+
+/* Returns true if the partition's keys have to wait in the PL011 while its queue is full. Its boot
+ * VCPU then shares the core that gets the interrupt: further keys would interrupt the others there,
+ * and this VCPU executes within its period. A partition with a core of its own may never take its
+ * keys, but Ctrl-] and Ctrl-^ must be read all the same. */
+static bool has_to_wait(const struct description *system, uint32_t partition)
+{
+    return system->partitions[partition].vcpus[0].shared != 0 && terminal_is_queue_full(partition);
 }
 
 /* Returns the next partition that has a console, in the description's order. At least one partition
@@ -158,9 +168,12 @@ struct input_calls input_receive(const struct description *system)
     /* Stops reading after a command, and when the input changes its partition. The remaining bytes
      * stay in the PL011, whose interrupt stays asserted. */
     for (unsigned i = 0; i < BATCH && calls.recalled == 0 && terminal_input_owner() == owner &&
-                         terminal_read_byte(&byte);
+                         !has_to_wait(system, owner) && terminal_read_byte(&byte);
          i++) {
         handle_key(system, owner, byte, &calls);
+    }
+    if (terminal_input_owner() == owner && has_to_wait(system, owner)) {
+        terminal_pause_input();
     }
     return calls;
 }
@@ -169,8 +182,12 @@ enum partition_request input_take(struct partition *partition)
 {
     uint32_t key;
 
-    if (terminal_has_key(partition->constant.index)) {
-        uart_flush(partition, false);
+    if (!terminal_has_key(partition->constant.index)) {
+        return REQUEST_NONE;
+    }
+    uart_flush(partition, false);
+    if (terminal_input_owner() == partition->constant.index) {
+        terminal_resume_input();
     }
     for (unsigned i = 0; i < BATCH && terminal_dequeue_key(partition->constant.index, &key); i++) {
         if (key == KEY_STOP) {

@@ -10,7 +10,7 @@ static bool is_command(uint32_t key)
 
 static bool has_room(const struct key_queue *queue, uint32_t key)
 {
-    return is_command(key) ? !queue->has_command : queue->count < KEY_QUEUE_KEYS - 1;
+    return is_command(key) ? !queue->has_command : !key_queue_is_full(queue);
 }
 
 bool key_queue_add(struct key_queue *queue, uint32_t key)
@@ -43,4 +43,9 @@ bool key_queue_remove(struct key_queue *queue, uint32_t *key)
 bool key_queue_is_empty(const struct key_queue *queue)
 {
     return __atomic_load_n(&queue->count, __ATOMIC_RELAXED) == 0;
+}
+
+bool key_queue_is_full(const struct key_queue *queue)
+{
+    return __atomic_load_n(&queue->count, __ATOMIC_RELAXED) >= KEY_QUEUE_KEYS - 1;
 }

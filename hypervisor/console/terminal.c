@@ -49,6 +49,7 @@ static struct {
     uint32_t input;   /* the partition that has the input, or NOBODY */
     bool listening;   /* the PL011's interrupt is routed to a core */
     bool sending;     /* the PL011's transmit interrupt is enabled */
+    bool paused;      /* its interrupts for input are disabled. Atomic: read without the lock */
     uint32_t waiting; /* bit i: partition i found no room in the ring */
     /* By writer: messages dropped since the last report of them. `name`: the partition that they
      * are about; NULL for those of no partition. */
@@ -103,12 +104,13 @@ static void put(char character)
     (void)output_ring_add(&terminal.ring, character);
 }
 
-/* Enables the receive interrupt if a partition has the input, and the transmit interrupt if bytes
- * are left to send. */
+/* Enables the receive interrupt if a partition has the input and it is not paused, and the transmit
+ * interrupt if bytes are left to send. */
 static void update_interrupts(void)
 {
     terminal.sending = output_ring_length(&terminal.ring) != 0;
-    board_uart_set_interrupts(terminal.uart, terminal.input != NOBODY, terminal.sending);
+    board_uart_set_interrupts(terminal.uart, terminal.input != NOBODY && !terminal.paused,
+                              terminal.sending);
 }
 
 static void lock_terminal(void)
@@ -390,6 +392,26 @@ uint32_t terminal_send_output(void)
     return wake;
 }
 
+static void set_paused(bool paused)
+{
+    lock_terminal();
+    __atomic_store_n(&terminal.paused, paused, __ATOMIC_RELAXED);
+    update_interrupts();
+    send_and_unlock_terminal();
+}
+
+void terminal_pause_input(void)
+{
+    set_paused(true);
+}
+
+void terminal_resume_input(void)
+{
+    if (__atomic_load_n(&terminal.paused, __ATOMIC_RELAXED)) {
+        set_paused(false);
+    }
+}
+
 /* Takes the lock, because two cores may read while the input moves from one to the other. */
 bool terminal_read_byte(uint8_t *byte)
 {
@@ -414,6 +436,11 @@ bool terminal_queue_key(uint32_t partition, uint32_t key)
 bool terminal_has_key(uint32_t partition)
 {
     return !key_queue_is_empty(&terminal.typed[partition]);
+}
+
+bool terminal_is_queue_full(uint32_t partition)
+{
+    return key_queue_is_full(&terminal.typed[partition]);
 }
 
 bool terminal_dequeue_key(uint32_t partition, uint32_t *key)

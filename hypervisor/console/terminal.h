@@ -100,6 +100,8 @@ bool terminal_queue_key(uint32_t partition, uint32_t key);
  * queue is empty. Any core. */
 bool terminal_dequeue_key(uint32_t partition, uint32_t *key);
 bool terminal_has_key(uint32_t partition);
+/* Returns true if the partition's queue has no room for a byte. */
+bool terminal_is_queue_full(uint32_t partition);
 
 /* Returns the index of the partition that has the input, or DESCRIPTION_NO_PARTITION. Any core. */
 uint32_t terminal_input_owner(void);
@@ -107,6 +109,10 @@ void terminal_give_input(uint32_t partition);
 /* Enables the PL011's interrupts, which are routed to a core now: for input, if a partition has the
  * input, and for transmission when it is needed. Boot, after terminal_give_input(). */
 void terminal_enable_interrupts(void);
+/* Disables the PL011's interrupts for input: bytes stay in its FIFO. Any core. */
+void terminal_pause_input(void);
+/* Enables them again, if they are disabled and a partition has the input. Any core. */
+void terminal_resume_input(void);
 /* Reads the next byte that was typed. Returns false if there is none. Any core. */
 bool terminal_read_byte(uint8_t *byte);
 

@@ -43,9 +43,11 @@ void interrupt_handle_messages(struct vcpu *vcpu)
 }
 
 /* Handles the terminal's interrupt: queues the typed keys, and calls or recalls the boot core of
- * each partition for which keys were queued. That core handles them. */
-static void handle_terminal(const struct vcpu *vcpu)
+ * each partition for which keys were queued. That core handles them. Returns the partition that had
+ * the input, if keys were typed for it, otherwise DESCRIPTION_NO_PARTITION. */
+static uint32_t handle_terminal(const struct vcpu *vcpu)
 {
+    uint32_t owner = terminal_input_owner();
     struct input_calls calls = input_receive(vcpu->partition->constant.system);
 
     for (uint32_t left = calls.called; left != 0; left &= left - 1) {
@@ -57,20 +59,21 @@ static void handle_terminal(const struct vcpu *vcpu)
             recall_call(vcpu, partition);
         }
     }
+    return owner != DESCRIPTION_NO_PARTITION && (calls.called >> owner & 1u) != 0
+               ? owner
+               : DESCRIPTION_NO_PARTITION;
 }
 
 /* Handles the SMMU's interrupt by a VCPU of this processor whose partition has access to the event
- * queue. */
-static void handle_smmu(const struct processor *processor)
+ * queue. Returns the partition whose DMA was refused, or DESCRIPTION_NO_PARTITION. */
+static uint32_t handle_smmu(const struct processor *processor)
 {
     const struct vcpu *vcpu = processor->vcpus;
 
     while (vcpu != NULL && vcpu->partition->constant.smmu.events == 0) {
         vcpu = vcpu->next;
     }
-    if (vcpu != NULL) {
-        refused_dma_forward(vcpu);
-    }
+    return vcpu != NULL ? refused_dma_forward(vcpu) : DESCRIPTION_NO_PARTITION;
 }
 
 /* Handles an interrupt of one of the hypervisor's devices. */
@@ -79,11 +82,14 @@ static void handle_device(const struct processor *processor, uint32_t number)
     struct vcpu *vcpu = processor->vcpu;
     const struct description_board *board = &vcpu->partition->constant.system->board;
 
+    uint32_t cause = DESCRIPTION_NO_PARTITION;
+
     if (number == board->uart_interrupt) {
-        handle_terminal(vcpu);
+        cause = handle_terminal(vcpu);
     } else if (number == board->smmu_interrupt) {
-        handle_smmu(processor);
+        cause = handle_smmu(processor);
     }
+    scheduler_name_cause(cause);
     scheduler_message(vcpu);
 }
 

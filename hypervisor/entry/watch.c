@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "entry/watch.h"
 
+#include "console/terminal.h"
 #include "gic/setup.h"
 #include "partition/refused_dma.h"
 #include "smmu/smmu.h"
@@ -54,6 +55,7 @@ void watch_look(struct processor *processor)
     }
     processor->looked = now;
     look_at(processor, board->uart_interrupt, OVERDUE_UART);
+    terminal_resume_input(); /* the core of the VCPU that was to take its keys may have halted */
     if (smmu_paused_since() == 0) {
         look_at(processor, board->smmu_interrupt, OVERDUE_SMMU);
     }

@@ -55,30 +55,35 @@ static bool leave_event(const struct vcpu *vcpu, const struct smmu_event *event)
 
 enum event_outcome { EVENT_NONE, EVENT_DROPPED, EVENT_LEFT };
 
-/* Removes the oldest event from the queue, and leaves it for the monitor of its partition. */
-static enum event_outcome forward_event(const struct vcpu *vcpu)
+/* Removes the oldest event from the queue, sets *partition to its partition or
+ * DESCRIPTION_NO_PARTITION, and leaves it for that partition's monitor. */
+static enum event_outcome forward_event(const struct vcpu *vcpu, uint32_t *partition)
 {
-    struct smmu_event event;
+    struct smmu_event event = {.partition = DESCRIPTION_NO_PARTITION};
+    bool has_event = smmu_event(vcpu->partition, &event);
 
-    if (!smmu_event(vcpu->partition, &event)) {
+    *partition = event.partition;
+    if (!has_event) {
         return EVENT_NONE;
     }
     return event.partition != DESCRIPTION_NO_PARTITION && leave_event(vcpu, &event) ? EVENT_LEFT
                                                                                     : EVENT_DROPPED;
 }
 
-void refused_dma_forward(const struct vcpu *vcpu)
+uint32_t refused_dma_forward(const struct vcpu *vcpu)
 {
     enum event_outcome outcome;
+    uint32_t partition;
 
     smmu_pause_events(vcpu->partition, register_read(cntpct_el0));
-    outcome = forward_event(vcpu);
+    outcome = forward_event(vcpu, &partition);
     if (outcome == EVENT_NONE) { /* another monitor has taken it */
         smmu_resume_events(vcpu->partition);
     }
     for (unsigned i = 1; i < EVENTS_AT_ONCE && outcome == EVENT_DROPPED; i++) {
-        outcome = forward_event(vcpu);
+        outcome = forward_event(vcpu, &partition);
     }
+    return partition;
 }
 
 void refused_dma_watch(const struct vcpu *vcpu)
@@ -103,8 +108,10 @@ static void end_refusal(const struct vcpu *vcpu)
 
 enum step_outcome refused_dma_discard(const struct vcpu *vcpu, uint32_t *event)
 {
+    uint32_t partition;
+
     /* Devices of others may cause events all the time. So no more than the queue's are taken. */
-    if ((*event)++ < EVENTS && forward_event(vcpu) != EVENT_NONE) {
+    if ((*event)++ < EVENTS && forward_event(vcpu, &partition) != EVENT_NONE) {
         return STEP_PENDING;
     }
     end_refusal(vcpu);

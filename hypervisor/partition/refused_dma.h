@@ -16,9 +16,10 @@
  * Handles the SMMU's interrupt: leaves the oldest event for the monitor of its partition, whose
  * core is recalled. The interrupt stays disabled until that partition has blocked its DMA, so that
  * its further events interrupt nobody; after a second, refused_dma_watch() enables it. `vcpu`: of a
- * partition that has access to the events. Any core.
+ * partition that has access to the events. Returns the index of the partition that caused the
+ * event, or DESCRIPTION_NO_PARTITION. Any core.
  */
-void refused_dma_forward(const struct vcpu *vcpu);
+uint32_t refused_dma_forward(const struct vcpu *vcpu);
 
 /* Enables the SMMU's interrupt if it has been disabled for a second: the partition whose DMA was
  * refused does not answer. Any core. */

@@ -42,6 +42,11 @@ void scheduler_timer(struct vcpu *vcpu)
     (void)vcpu;
 }
 
+void scheduler_name_cause(uint32_t partition)
+{
+    (void)partition;
+}
+
 void scheduler_message(struct vcpu *vcpu)
 {
     interrupt_handle_messages(vcpu);

@@ -53,6 +53,11 @@ bool scheduler_forward_interrupt(struct vcpu *vcpu, uint32_t number);
 /* Handles the expiry of the processor's timer. */
 void scheduler_timer(struct vcpu *vcpu);
 
+/* Names the partition for which an interrupt of the hypervisor's device is: scheduler_message()
+ * charges the exit to its boot VCPU, if this core has that VCPU, whether it has been woken for an
+ * earlier message or not. `partition`: index, or DESCRIPTION_NO_PARTITION. */
+void scheduler_name_cause(uint32_t partition);
+
 /* Handles messages for the VCPUs of the processor (interrupt_handle_messages(), gic_send()): those
  * for `vcpu`, whose state the processor has. The others wake, pay for this, and handle theirs when
  * they execute. */

@@ -439,6 +439,21 @@ static unsigned call_vcpus(struct processor *processor)
     return count;
 }
 
+void scheduler_name_cause(uint32_t partition)
+{
+    const struct processor *processor = processor_this();
+
+    if (processor->shared == NULL) {
+        return;
+    }
+    processor->shared->last_called = NULL;
+    for (struct vcpu *vcpu = processor->vcpus; vcpu != NULL; vcpu = vcpu->next) {
+        if (vcpu->number == 0 && vcpu->partition->constant.index == partition) {
+            processor->shared->last_called = vcpu;
+        }
+    }
+}
+
 void scheduler_message(struct vcpu *vcpu)
 {
     struct processor *processor = processor_this();

@@ -22,7 +22,6 @@ from bulkhead.system.assemble import read
 _WORK_LOST_MAX = 0.001
 # The victim's exits: its own timer and that of the core, and two for each budget of the target.
 _INTERRUPTS_MAX = 1_000
-_REMOTE_ATTACKS_MIN = 100_000
 _ATTACKS_MIN = {"doorbells": 1_000, "restarts": 5, "calls": 1_000}
 _BEGIN_MS, _END_MS = 400, 600
 _ASLEEP = f"role=wake begin={_END_MS + 9000} end={_END_MS + 9001} period=1000 work=0"
@@ -77,7 +76,9 @@ def _on_the_core(budget: str, period: str) -> str:
 _TARGET = _on_the_core("100 us", "1 ms")
 _WAITING = Member("target", "", _TARGET, image="doorbells")
 _SPINNING = Member("target", "role=spin", _TARGET)
-_OTHER = _on_the_core("2 ms", "10 ms")
+_SPINNING_OTHER = Member("other", "role=spin", _TARGET)
+# More urgent than the victim, so that the victim loses all time that is not paid.
+_URGENT = _on_the_core("200 us", "1 ms")
 # On a core of their own. When they are quiet, they call the hypervisor as often, without an effect
 # on others: the machine divides its time among the cores that execute.
 _CALLS = f"role=calls {_AWAKE}"
@@ -87,30 +88,90 @@ _MANAGER = Member(
 )
 _CAUSES: dict[str, tuple[tuple[Member, ...], str]] = {
     "doorbells": ((_WAITING, _RINGER), _CHANNEL),
-    "restarts": ((Member("target", "role=restarts", _OTHER),), ""),
-    "calls": ((Member("target", "role=calls", _OTHER),), ""),
+    "restarts": ((Member("target", "role=restarts", _URGENT),), ""),
+    "calls": ((Member("target", "role=calls", _URGENT),), ""),
 }
-# From another core, for a partition that has used its budget.
-_REMOTE_CAUSES: dict[str, tuple[tuple[Member, ...], str]] = {
-    "doorbells": ((_SPINNING, _RINGER), _CHANNEL),
-    "orders": ((_SPINNING, _MANAGER), ""),
+# As many keys as a pipe holds; the hypervisor reads 16 at a time.
+_KEYS = 60_000
+_TYPED = Member(
+    "target", "role=spin", _on_the_core("200 us", "10 ms") + '\nconsole = "interactive"'
+)
+# The card sends its frames, and the SMMU refuses all of them at once, when the guest only waits.
+_LATE_CARD = (
+    "-global", "virtio-net-pci.tx=timer",
+    "-global", "virtio-net-pci.ioeventfd=off",
+)  # fmt: skip
+_REFUSED = Member(
+    "target",
+    "attack=dma-storm address=0x50000000",
+    'cores = [1]\npci = ["00:02.0"]\ndma = "smmu"',
+    image="rogue",
+)
+_RESTARTER = Member(
+    "manager",
+    "role=starts target=1 period=100",
+    'cores = [2]\nmanager = true\nstaging = "4 MiB"',
+    _CALLS,
+)
+
+
+@dataclass(frozen=True)
+class RemoteCause:
+    """Partitions of other cores, or whoever types, interrupt the victim's core for another one.
+
+    `calls_min`: of the others. `starts_min`: of the first one of them. `extra`: options of QEMU.
+    """
+
+    members: tuple[Member, ...]
+    calls_min: int = 0
+    starts_min: int = 1
+    more: str = ""
+    keys: int = 0
+    extra: tuple[str, ...] = ()
+
+
+# For a partition that has used its budget, but for refused DMA: that partition has another core.
+_REMOTE_CAUSES = {
+    "doorbells": RemoteCause((_SPINNING, _RINGER), calls_min=100_000, more=_CHANNEL),
+    "orders": RemoteCause((_SPINNING, _MANAGER), calls_min=100_000),
+    "refused-dma": RemoteCause(
+        (_REFUSED, _SPINNING_OTHER, _RESTARTER), starts_min=15, extra=_LATE_CARD
+    ),
+    "keys": RemoteCause((_TYPED,), keys=_KEYS),
 }
 
 
-def _play(path: Path, members: tuple[Member, ...], more: str, *, is_awake: bool) -> Ended:
+def _play(
+    path: Path,
+    members: tuple[Member, ...],
+    more: str,
+    *,
+    is_awake: bool,
+    extra: tuple[str, ...] = (),
+    typed: str = "",
+) -> Ended:
     folder = path / ("awake" if is_awake else "asleep")
     folder.mkdir()
     file = folder / "system.toml"
     file.write_text(_VICTIM + "".join(each.text(is_awake=is_awake) for each in members) + more)
     system, board = read(str(file))
     console = folder / "console.log"
-    return run_until_end(system, board, ["victim"], Settings(), console, do_read_reports=is_awake)
+    return run_until_end(
+        system,
+        board,
+        ["victim"],
+        Settings(),
+        console,
+        extra=extra,
+        typed=typed,
+        do_read_reports=is_awake,
+    )
 
 
-def _only_default(causes: Iterable[str], default: str) -> list[Any]:
-    """Return the causes as parameters: all but one run only with --long."""
+def _only_default(causes: Iterable[str], *default: str) -> list[Any]:
+    """Return the causes as parameters: all but the default ones run only with --long."""
     return [
-        pytest.param(each, marks=() if each == default else pytest.mark.long) for each in causes
+        pytest.param(each, marks=() if each in default else pytest.mark.long) for each in causes
     ]
 
 
@@ -124,16 +185,24 @@ def test_a_partition_keeps_its_work(tmp_path: Path, cause: str) -> None:
     assert 1 - beside / before <= _WORK_LOST_MAX
 
 
-@pytest.mark.parametrize("cause", _only_default(_REMOTE_CAUSES, "orders"))
-def test_another_core_interrupts_once(tmp_path: Path, cause: str) -> None:
+@pytest.mark.parametrize("name", _only_default(_REMOTE_CAUSES, "orders", "refused-dma", "keys"))
+def test_another_core_interrupts_once(tmp_path: Path, name: str) -> None:
     """The victim's exits are counted. Its work says nothing here: how a machine that counts
     instructions divides its time among cores depends on what they execute.
 
     More than 10 s: half a million calls of a partition that has a core of its own.
     """
-    members, more = _REMOTE_CAUSES[cause]
-    ended = _play(tmp_path, members, more, is_awake=True)
-    assert _attacks(ended) >= _REMOTE_ATTACKS_MIN
+    cause = _REMOTE_CAUSES[name]
+    ended = _play(
+        tmp_path,
+        cause.members,
+        cause.more,
+        is_awake=True,
+        extra=cause.extra,
+        typed="x" * cause.keys,
+    )
+    assert _attacks(ended) >= cause.calls_min
+    assert sum(each.starts for each in ended.reports if each.partition == 1) >= cause.starts_min
     assert ended.reports[0].exits["interrupt"] <= _INTERRUPTS_MAX
 
 

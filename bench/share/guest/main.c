@@ -13,7 +13,7 @@
  *               nanoseconds
  *   rings       rings the doorbell of the other end of channel 0 as often as it can
  *   orders      stops and starts partition `target` as often as it can; for a manager
- *   starts      starts partition `target` whenever it is stopped; for a manager
+ *   starts      starts partition `target` in each period, if it is stopped; for a manager
  *   restarts    restarts its partition as often as it can, from `begin` on without an end
  *   decision    none of these: counts the instructions of a decision of the scheduler
  * With `gaps` it also prints when it continued after others had executed, for the first so many
@@ -198,7 +198,10 @@ static void play_starts(void)
     uint64_t target = boot_argument_number("target", 1, 1, CALL_PARTITIONS_MAX - 1);
 
     while (look() < share.end) {
+        uint64_t asleep;
+
         (void)hypervisor_call(CALL_PARTITION_START, target, 0, 0);
+        (void)sleep_until(share.last + share.period, &asleep);
     }
 }
 

@@ -152,9 +152,12 @@ def run_until_end(
     machine_options: str = "",
     *,
     extra: Sequence[str] = (),
+    typed: str = "",
     do_read_reports: bool = False,
 ) -> Ended:
     """Boot a system, and wait until the guests of the named partitions end.
+
+    `extra`: more options of QEMU. `typed`: text for the console.
 
     QEMU does not answer, and gives no reports, if the guests of all partitions have ended.
     """
@@ -162,6 +165,7 @@ def run_until_end(
     made = machine(system, board, assembled.image, _user_network, extra)
     made = replace(made, machine=made.machine + machine_options)
     with GuestProcess(_counting(made), console_path) as guest:
+        guest.type_text(typed)
         for name in names:
             guest.wait_for_match(rf"(?m)^{name}\| {_END}", _TIMEOUT_S)
         reports = []

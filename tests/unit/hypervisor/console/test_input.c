@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Tests which partition receives the terminal's input. */
+#include "console/key_queue.h"
 #include "console_fixture.h"
 
 #include <setjmp.h>
@@ -270,6 +271,41 @@ static void test_input_beyond_the_buffer(void **state)
     expect_input(CONTROL, "");
 }
 
+/* Keys for a partition that shares its core wait in the PL011 while its queue is full, so that they
+ * interrupt nobody until it has taken some. None is lost. */
+static void test_keys_wait_for_a_partition_on_a_shared_core(void **state)
+{
+    char text[201];
+    unsigned interrupts = 0, taken = 0;
+
+    (void)state;
+    fixture_system.partitions[LINUX].vcpus[0].shared = 1;
+    for (unsigned i = 0; i < sizeof(text) - 1; i++) {
+        text[i] = (char)('a' + i % 26);
+    }
+    text[sizeof(text) - 1] = '\0';
+    memcpy(fake.typed, text, sizeof(text) - 1);
+    fake.typed_bytes = sizeof(text) - 1;
+    while ((fake.mask & INTERRUPT_RECEIVE) != 0 && fake.typed_bytes != 0) {
+        (void)input_receive(&fixture_system);
+        interrupts++;
+    }
+    assert_int_equal(interrupts, 8); /* 16 keys each */
+    assert_int_equal(fake.typed_bytes, sizeof(text) - 1 - (KEY_QUEUE_KEYS - 1));
+    assert_int_equal(fake.mask & INTERRUPT_RECEIVE_TIMEOUT, 0);
+    assert_int_equal(input_take(&fixture_partitions[CONTROL]), REQUEST_NONE);
+    assert_int_equal(fake.mask & INTERRUPT_RECEIVE, 0);
+    while (terminal_has_key(LINUX) || fake.typed_bytes != 0) {
+        assert_int_equal(input_take(&fixture_partitions[LINUX]), REQUEST_NONE);
+        if ((fake.mask & INTERRUPT_RECEIVE) != 0 && fake.typed_bytes != 0) {
+            (void)input_receive(&fixture_system);
+        }
+        assert_true(taken++ < sizeof(text));
+    }
+    assert_true((fake.mask & INTERRUPT_RECEIVE) != 0);
+    expect_input(LINUX, text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -286,6 +322,7 @@ int main(void)
         cmocka_unit_test_setup(test_command_for_a_partition_that_takes_no_keys, fixture_set_up),
         cmocka_unit_test_setup(test_room_for_the_partition_with_the_input, fixture_set_up),
         cmocka_unit_test_setup(test_input_beyond_the_buffer, fixture_set_up),
+        cmocka_unit_test_setup(test_keys_wait_for_a_partition_on_a_shared_core, fixture_set_up),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -121,7 +121,7 @@ static void take_interrupts(void)
     while (is_pending && paused_since == 0) {
         is_pending = false;
         interrupts++;
-        refused_dma_forward(&vcpus[0]);
+        (void)refused_dma_forward(&vcpus[0]);
     }
 }
 
