@@ -10,7 +10,7 @@ guest_other:
     msr sctlr_el1, xzr
     isb
     mrs x1, mpidr_el1
-    and x1, x1, #3
+    and x1, x1, #15
     add x1, x1, #1
     adrp x2, stacks
     add x2, x2, :lo12:stacks
@@ -22,4 +22,4 @@ guest_other:
     .bss
     .balign 4096
 stacks:
-    .skip 4 * 4096
+    .skip 16 * 4096
