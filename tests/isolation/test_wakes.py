@@ -70,7 +70,7 @@ _NEIGHBOURS = {
     )
 }
 # Less urgent than its neighbours, and more urgent.
-_LESS_URGENT, _MORE_URGENT = (5000, 10_000), (400, 800)
+_LESS_URGENT, _MORE_URGENT = (5000, 10_000), (200, 900)
 _SLEEPS_NS = (200, 1000, 5000, 20_000, 100_000, 1_000_000)
 
 

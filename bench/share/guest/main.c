@@ -214,9 +214,9 @@ static const struct {
     const char *name;
     void (*play)(void);
 } roles[] = {
-    {"wake", play_wake},     {"calls", play_calls},       {"interrupts", play_interrupts},
-    {"games", play_games},   {"pecks", play_pecks},       {"rings", play_rings},
-    {"orders", play_orders}, {"starts", play_starts},     {"restarts", play_restarts},
+    {"wake", play_wake},     {"calls", play_calls},   {"interrupts", play_interrupts},
+    {"games", play_games},   {"pecks", play_pecks},   {"rings", play_rings},
+    {"orders", play_orders}, {"starts", play_starts}, {"restarts", play_restarts},
 };
 
 static void spin(void)
