@@ -48,8 +48,7 @@ void credit_add(struct credit *credit, unsigned place, uint32_t weight)
 void credit_align(struct credit *credit, unsigned place, uint32_t interval, uint32_t phase)
 {
     credit->gangs |= bit_of(place);
-    credit->vcpus[place].interval = interval;
-    credit->vcpus[place].phase = phase;
+    credit->slots[place] = (struct credit_slots){interval, phase};
 }
 
 void credit_unblock(struct credit *credit, unsigned place)
@@ -158,28 +157,31 @@ static bool is_within_turn(const struct credit *credit, unsigned place)
     return ahead <= longest_turn(credit) / vcpu->weight + 1;
 }
 
-/* Returns the VCPU that has the slot and may have the turn; or that with the smallest account. */
-static unsigned choose_in_slot(const struct credit *credit, uint64_t slot)
+/* Returns the VCPU that has the slot and may have the turn, or CREDIT_NONE. */
+static unsigned find_in_slot(const struct credit *credit, uint64_t slot)
 {
     for (uint32_t left = credit->gangs & credit->runnable; left != 0; left &= left - 1) {
         unsigned place = (unsigned)__builtin_ctz(left);
-        const struct credit_vcpu *vcpu = &credit->vcpus[place];
+        const struct credit_slots *slots = &credit->slots[place];
 
-        if (slot % vcpu->interval == vcpu->phase && is_within_turn(credit, place)) {
+        if (slot % slots->interval == slots->phase && is_within_turn(credit, place)) {
             return place;
         }
     }
-    return tournament_winner(&credit->accounts);
+    return CREDIT_NONE;
 }
 
 /* Begins a turn that ends with the present slot. In the last quarter of a slot it is the next slot,
- * so that no turn is short. */
-static void begin_turn_in_slot(struct credit *credit, uint64_t now)
+ * so that no turn is short. Not inline, because most cores have no gangs. */
+static __attribute__((noinline)) void begin_turn_in_slot(struct credit *credit, uint64_t now)
 {
     uint64_t slot = (now + credit->quantum / 4) / credit->quantum;
+    unsigned chosen = find_in_slot(credit, slot);
 
-    credit->turn = choose_in_slot(credit, slot);
     credit->turn_left = (slot + 1) * credit->quantum - now;
+    if (chosen != CREDIT_NONE) {
+        credit->turn = chosen;
+    }
 }
 
 unsigned credit_choose(struct credit *credit, uint64_t now)
@@ -198,11 +200,10 @@ unsigned credit_choose(struct credit *credit, uint64_t now)
     if (credit->turn != CREDIT_NONE && credit->turn_left != 0) {
         return credit->turn;
     }
+    credit->turn = tournament_winner(&credit->accounts);
+    credit->turn_left = credit->quantum;
     if (credit->gangs != 0) {
         begin_turn_in_slot(credit, now);
-    } else {
-        credit->turn = tournament_winner(&credit->accounts);
-        credit->turn_left = credit->quantum;
     }
     return credit->turn;
 }

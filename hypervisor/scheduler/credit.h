@@ -47,8 +47,6 @@ struct credit {
     uint32_t gangs;     /* set of the VCPUs that have a slot */
     struct credit_vcpu {
         uint32_t weight;
-        /* It has slot number n if n % interval == phase. */
-        uint32_t interval, phase;
         /* Charged ticks that the account does not include yet, less than `weight`. */
         uint32_t remainder;
         uint64_t account;    /* charged ticks, divided by `weight` */
@@ -59,6 +57,10 @@ struct credit {
     /* By place: time at which the timer of a VCPU's guest expires that has no work; UINT64_MAX:
      * never. */
     struct tournament expiries;
+    /* Of the VCPUs in `gangs`: the VCPU has slot number n if n % interval == phase. */
+    struct credit_slots {
+        uint32_t interval, phase;
+    } slots[CREDIT_PLACES];
 };
 
 /* Initialises a scheduler without VCPUs. `quantum`: ticks, 1 to 2^32 - 1. */

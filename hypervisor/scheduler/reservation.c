@@ -118,9 +118,12 @@ static void sleep_until(struct reservation *reservation, unsigned level, uint64_
 static uint64_t sleep_eligible_time(const struct reservation *reservation, unsigned level)
 {
     const union reservation_server *server = reservation->servers[level];
-    bool is_io = is_special(reservation, level) && !is_aligned(reservation, level);
 
-    return is_io ? server->io.eligible : eligible_time(reservation, level);
+    if (!is_special(reservation, level)) {
+        return sporadic_server_eligible(&server->main);
+    }
+    return is_aligned(reservation, level) ? deferrable_server_eligible(&server->aligned)
+                                          : server->io.eligible;
 }
 
 void reservation_sleep(struct reservation *reservation, unsigned level, uint64_t expiry)
