@@ -20,6 +20,7 @@ static void write_vcpu(struct json *json, const struct vcpu_statistics *vcpu)
     json_number(json, "exhaustions", vcpu->exhaustions);
     json_number(json, "deadline_misses", vcpu->deadline_misses);
     json_number(json, "response_max_ns", vcpu->response_nanoseconds_max);
+    json_number(json, "blocking_max_ns", vcpu->blocking_nanoseconds_max);
     json_number(json, "threads", vcpu->threads);
     json_end_object(json);
 }
@@ -31,6 +32,7 @@ void status_write_vcpus(struct json *json)
     size_t count = vcpu_statistics(vcpus, capacity);
 
     json_number(json, "vcpu_count", count);
+    json_number(json, "vcpu_unpaid_ns", vcpu_unpaid_nanoseconds());
     json_array(json, "vcpus");
     for (size_t i = 0; i < count && i < capacity; i++) {
         write_vcpu(json, &vcpus[i]);

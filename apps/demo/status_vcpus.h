@@ -6,10 +6,10 @@
 #include "json.h"
 
 /* The greatest length of what status_write_vcpus() writes. */
-#define STATUS_VCPUS_BYTES 7168u
+#define STATUS_VCPUS_BYTES 8192u
 
-/* Writes the number of VCPUs, and the statistics of the first 16 of them, as members of an object.
- * Times are nanoseconds. Thread context. */
+/* Writes the number of VCPUs, the time for which no VCPU has paid, and the statistics of the first
+ * 16 VCPUs, as members of an object. Times are nanoseconds. Thread context. */
 void status_write_vcpus(struct json *json);
 
 #endif

@@ -145,10 +145,12 @@ def test_status_of_the_demo(demos: Demos) -> None:
     for each in (frames, timers, services):
         assert start[each["name"]]["age_ns"] < each["age_ns"] <= status["uptime_ns"]
         assert 0 < each["response_max_ns"] <= each["age_ns"]
+        assert 0 <= each["blocking_max_ns"] <= each["age_ns"]
         assert each["deadline_misses"] == 0
         assert each["threads"] >= 1
     assert frames["received_ns"] > start["frames"]["received_ns"]
     assert services["background_ns"] > services["received_ns"] > 0
+    assert 0 < status["vcpu_unpaid_ns"] < status["uptime_ns"]
     # The VCPUs account for the threads' time, and for that of the interrupts that wake them.
     used = sum(each["received_ns"] + each["background_ns"] for each in status["vcpus"])
     threads = status["scheduler"]["threads"]

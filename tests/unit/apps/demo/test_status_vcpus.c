@@ -13,6 +13,7 @@
 
 static struct vcpu_statistics vcpus[VCPU_MAX];
 static size_t vcpu_count;
+static uint64_t unpaid;
 static bool memory_is_exhausted;
 static unsigned blocks; /* allocated and not yet freed */
 static char text[2 * STATUS_VCPUS_BYTES];
@@ -40,6 +41,11 @@ size_t vcpu_statistics(struct vcpu_statistics *statistics, size_t capacity)
         memcpy(statistics, vcpus, written * sizeof(*vcpus));
     }
     return vcpu_count;
+}
+
+uint64_t vcpu_unpaid_nanoseconds(void)
+{
+    return unpaid;
 }
 
 static const char *status(size_t count)
@@ -79,31 +85,35 @@ static void test_members(void **state)
         .exhaustions = 7,
         .deadline_misses = 8,
         .response_nanoseconds_max = 9,
-        .threads = 10,
+        .blocking_nanoseconds_max = 10,
+        .threads = 11,
     };
     vcpus[1] = (struct vcpu_statistics){.param = {.id = 4, .policy = SCHED_SPORADIC, .name = "\""}};
+    unpaid = 12;
     assert_string_equal(status(2),
-                        "{\"vcpu_count\":2,\"vcpus\":[{\"id\":1,\"name\":\"net\",\"policy\":\"io\","
+                        "{\"vcpu_count\":2,\"vcpu_unpaid_ns\":12,"
+                        "\"vcpus\":[{\"id\":1,\"name\":\"net\",\"policy\":\"io\","
                         "\"budget_ns\":2,\"period_ns\":3,\"age_ns\":4,\"received_ns\":5,"
                         "\"background_ns\":6,\"exhaustions\":7,\"deadline_misses\":8,"
-                        "\"response_max_ns\":9,\"threads\":10},"
+                        "\"response_max_ns\":9,\"blocking_max_ns\":10,\"threads\":11},"
                         "{\"id\":4,\"name\":\"\\\"\",\"policy\":\"main\",\"budget_ns\":0,"
                         "\"period_ns\":0,\"age_ns\":0,\"received_ns\":0,\"background_ns\":0,"
                         "\"exhaustions\":0,\"deadline_misses\":0,\"response_max_ns\":0,"
-                        "\"threads\":0}]}");
+                        "\"blocking_max_ns\":0,\"threads\":0}]}");
 }
 
 static void test_none(void **state)
 {
     (void)state;
-    assert_string_equal(status(0), "{\"vcpu_count\":0,\"vcpus\":[]}");
+    unpaid = 0;
+    assert_string_equal(status(0), "{\"vcpu_count\":0,\"vcpu_unpaid_ns\":0,\"vcpus\":[]}");
 }
 
 static void test_no_memory(void **state)
 {
     (void)state;
     memory_is_exhausted = true;
-    assert_string_equal(status(3), "{\"vcpu_count\":3,\"vcpus\":[]}");
+    assert_string_equal(status(3), "{\"vcpu_count\":3,\"vcpu_unpaid_ns\":0,\"vcpus\":[]}");
     memory_is_exhausted = false;
 }
 
@@ -111,6 +121,7 @@ static void test_no_memory(void **state)
 static void test_longest(void **state)
 {
     (void)state;
+    unpaid = UINT64_MAX;
     for (unsigned i = 0; i < VCPU_MAX; i++) {
         vcpus[i] = (struct vcpu_statistics){
             .param = {.id = VCPU_MAX, .C = UINT64_MAX, .T = UINT64_MAX},
@@ -120,6 +131,7 @@ static void test_longest(void **state)
             .exhaustions = UINT64_MAX,
             .deadline_misses = UINT64_MAX,
             .response_nanoseconds_max = UINT64_MAX,
+            .blocking_nanoseconds_max = UINT64_MAX,
             .threads = 1000,
         };
         memset(vcpus[i].param.name, '\n', VCPU_NAME_BYTES - 1);
