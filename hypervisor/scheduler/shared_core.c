@@ -229,6 +229,7 @@ static unsigned idle(const struct processor *processor)
             __asm__ volatile("dsb sy\n\twfi" : : : "memory");
         }
         scheduler_handle_interrupts(processor->vcpu);
+        refused_dma_watch(processor->vcpu);
         now = scheduler_time(); /* not the time of the last charge, which may be later */
         (void)ledger_charge(core, now);
         level = policy_choose_level(&core->policy, distributor_close_windows(processor, now));
@@ -391,9 +392,10 @@ void scheduler_timer(struct vcpu *vcpu)
     due = policy_find_due(&core->policy, core->ledger.charged);
     if (due != POLICY_NONE) {
         wake_vcpu(processor, core->vcpus[due]);
+    } else {
+        refused_dma_watch(vcpu); /* here and in idle(), because wake-ups are more frequent */
     }
     core->reschedule = true;
-    refused_dma_watch(vcpu);
     instruction_barrier(); /* the timer's line is low before its interrupt ends */
 }
 
