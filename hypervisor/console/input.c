@@ -35,13 +35,15 @@ static void give_input(const struct description *system, uint32_t partition)
     route_uart_interrupt(system, partition);
 }
 
-/* Returns true if the partition's keys have to wait in the PL011 while its queue is full. Its boot
+/* Returns true if the partition's keys have to wait in the PL011, because its queue has no room for
+ * a batch, which may begin with the second key of a Ctrl-^ before it. Its boot
  * VCPU then shares the core that gets the interrupt: further keys would interrupt the others there,
  * and this VCPU executes within its period. A partition with a core of its own may never take its
  * keys, but Ctrl-] and Ctrl-^ must be read all the same. */
 static bool has_to_wait(const struct description *system, uint32_t partition)
 {
-    return system->partitions[partition].vcpus[0].shared != 0 && terminal_is_queue_full(partition);
+    return system->partitions[partition].vcpus[0].shared != 0 &&
+           terminal_key_room(partition) <= BATCH;
 }
 
 /* Returns the next partition that has a console, in the description's order. At least one partition
@@ -155,6 +157,7 @@ struct input_calls input_receive(const struct description *system)
 {
     struct input_calls calls = {0, 0};
     uint32_t owner = terminal_input_owner();
+    unsigned batch;
     uint8_t byte;
 
     if (owner == DESCRIPTION_NO_PARTITION) {
@@ -165,10 +168,11 @@ struct input_calls input_receive(const struct description *system)
     if (notify_waiting_partitions(system, owner)) {
         calls.called |= UINT32_C(1) << owner;
     }
+    batch = has_to_wait(system, owner) ? 0 : BATCH;
     /* Stops reading after a command, and when the input changes its partition. The remaining bytes
      * stay in the PL011, whose interrupt stays asserted. */
-    for (unsigned i = 0; i < BATCH && calls.recalled == 0 && terminal_input_owner() == owner &&
-                         !has_to_wait(system, owner) && terminal_read_byte(&byte);
+    for (unsigned i = 0; i < batch && calls.recalled == 0 && terminal_input_owner() == owner &&
+                         terminal_read_byte(&byte);
          i++) {
         handle_key(system, owner, byte, &calls);
     }

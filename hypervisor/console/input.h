@@ -9,9 +9,9 @@
  * that partition is started or not. If the guest can shut that core, and the system has cores that
  * can't be shut, the interrupt is routed to one of those (docs/decisions/0039). Only a partition's
  * own monitors map its page. So the monitor that reads the PL011 queues the keys in the terminal's
- * memory for them. If the partition shares its core and the queue is full, the PL011 interrupts for
- * input only after the partition's boot VCPU has taken keys: until then whoever types interrupts
- * nobody (docs/ledger.md).
+ * memory for them. If the partition shares its core and the queue is nearly full, the PL011
+ * interrupts for input only after the partition's boot VCPU has taken keys: until then whoever
+ * types interrupts nobody (docs/ledger.md).
  */
 #ifndef HYPERVISOR_INPUT_H
 #define HYPERVISOR_INPUT_H

@@ -10,7 +10,7 @@ static bool is_command(uint32_t key)
 
 static bool has_room(const struct key_queue *queue, uint32_t key)
 {
-    return is_command(key) ? !queue->has_command : !key_queue_is_full(queue);
+    return is_command(key) ? !queue->has_command : key_queue_room(queue) != 0;
 }
 
 bool key_queue_add(struct key_queue *queue, uint32_t key)
@@ -45,7 +45,9 @@ bool key_queue_is_empty(const struct key_queue *queue)
     return __atomic_load_n(&queue->count, __ATOMIC_RELAXED) == 0;
 }
 
-bool key_queue_is_full(const struct key_queue *queue)
+uint32_t key_queue_room(const struct key_queue *queue)
 {
-    return __atomic_load_n(&queue->count, __ATOMIC_RELAXED) >= KEY_QUEUE_KEYS - 1;
+    uint32_t count = __atomic_load_n(&queue->count, __ATOMIC_RELAXED);
+
+    return count < KEY_QUEUE_KEYS - 1 ? KEY_QUEUE_KEYS - 1 - count : 0;
 }

@@ -2,7 +2,7 @@
 /*
  * A queue of keys for a partition, oldest first. One place is reserved for a command, so that a
  * queue full of typed bytes still accepts a command. The caller holds the terminal's lock, except
- * for key_queue_is_empty() and key_queue_is_full().
+ * for key_queue_is_empty() and key_queue_room().
  */
 #ifndef CONSOLE_KEY_QUEUE_H
 #define CONSOLE_KEY_QUEUE_H
@@ -30,7 +30,7 @@ bool key_queue_remove(struct key_queue *queue, uint32_t *key);
 /* Returns true if the queue is empty. Any core, without the lock. */
 bool key_queue_is_empty(const struct key_queue *queue);
 
-/* Returns true if the queue has no room for a byte. Any core, without the lock. */
-bool key_queue_is_full(const struct key_queue *queue);
+/* Returns the number of bytes for which the queue has room. Any core, without the lock. */
+uint32_t key_queue_room(const struct key_queue *queue);
 
 #endif

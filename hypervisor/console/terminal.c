@@ -438,9 +438,9 @@ bool terminal_has_key(uint32_t partition)
     return !key_queue_is_empty(&terminal.typed[partition]);
 }
 
-bool terminal_is_queue_full(uint32_t partition)
+uint32_t terminal_key_room(uint32_t partition)
 {
-    return key_queue_is_full(&terminal.typed[partition]);
+    return key_queue_room(&terminal.typed[partition]);
 }
 
 bool terminal_dequeue_key(uint32_t partition, uint32_t *key)

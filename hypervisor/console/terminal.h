@@ -100,8 +100,8 @@ bool terminal_queue_key(uint32_t partition, uint32_t key);
  * queue is empty. Any core. */
 bool terminal_dequeue_key(uint32_t partition, uint32_t *key);
 bool terminal_has_key(uint32_t partition);
-/* Returns true if the partition's queue has no room for a byte. */
-bool terminal_is_queue_full(uint32_t partition);
+/* Returns the number of typed bytes for which the partition's queue has room. */
+uint32_t terminal_key_room(uint32_t partition);
 
 /* Returns the index of the partition that has the input, or DESCRIPTION_NO_PARTITION. Any core. */
 uint32_t terminal_input_owner(void);

@@ -94,7 +94,7 @@ _MANAGER = Member(
 _CAUSES: dict[str, tuple[tuple[Member, ...], str]] = {
     "doorbells": ((_WAITING, _RINGER), _CHANNEL),
     "doorbells-of-its-core": (
-        (_WAITING, Member("ringer", "role=rings", _URGENT)),
+        (_WAITING, Member("ringer", "role=rings", _on_the_core("200 us", "1 ms"))),
         _CHANNEL,
     ),
     "restarts": ((Member("target", "role=restarts", _URGENT),), ""),

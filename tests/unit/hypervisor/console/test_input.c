@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Tests which partition receives the terminal's input. */
-#include "console/key_queue.h"
 #include "console_fixture.h"
 
 #include <setjmp.h>
@@ -271,8 +270,8 @@ static void test_input_beyond_the_buffer(void **state)
     expect_input(CONTROL, "");
 }
 
-/* Keys for a partition that shares its core wait in the PL011 while its queue is full, so that they
- * interrupt nobody until it has taken some. None is lost. */
+/* Keys for a partition that shares its core wait in the PL011 while its queue is nearly full, so
+ * they interrupt nobody until it has taken some. None is lost. */
 static void test_keys_wait_for_a_partition_on_a_shared_core(void **state)
 {
     char text[201];
@@ -290,8 +289,8 @@ static void test_keys_wait_for_a_partition_on_a_shared_core(void **state)
         (void)input_receive(&fixture_system);
         interrupts++;
     }
-    assert_int_equal(interrupts, 8); /* 16 keys each */
-    assert_int_equal(fake.typed_bytes, sizeof(text) - 1 - (KEY_QUEUE_KEYS - 1));
+    assert_int_equal(interrupts, 7); /* 16 keys each */
+    assert_int_equal(fake.typed_bytes, sizeof(text) - 1 - 7 * 16);
     assert_int_equal(fake.mask & INTERRUPT_RECEIVE_TIMEOUT, 0);
     assert_int_equal(input_take(&fixture_partitions[CONTROL]), REQUEST_NONE);
     assert_int_equal(fake.mask & INTERRUPT_RECEIVE, 0);
