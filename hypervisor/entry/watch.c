@@ -41,15 +41,11 @@ static void look_at(struct processor *processor, uint32_t number, enum overdue k
     processor->overdue |= kind;
 }
 
-void watch_look(struct processor *processor)
+void watch_look_on_own_core(struct processor *processor)
 {
     const struct description_board *board = &processor->vcpu->partition->constant.system->board;
-    uint64_t now;
+    uint64_t now = register_read(cntpct_el0);
 
-    if (processor->shared != NULL) {
-        return; /* no guest can shut a shared core, and the SPIs are routed to such a core */
-    }
-    now = register_read(cntpct_el0);
     if (now - processor->looked < register_read(cntfrq_el0)) {
         return;
     }

@@ -9,9 +9,20 @@
 #define ENTRY_WATCH_H
 
 #include "hypervisor/processor.h"
+#include <stddef.h>
 
-/* Checks the SPIs, unless the last check was less than a second ago. */
-void watch_look(struct processor *processor);
+/* Checks the SPIs, unless the last check was less than a second ago. The processor is not shared.
+ */
+void watch_look_on_own_core(struct processor *processor);
+
+/* Does the same on a processor that is not shared. On a shared one it has no effect: no guest can
+ * shut it, and the SPIs are routed to such a core. */
+static inline void watch_look(struct processor *processor)
+{
+    if (processor->shared == NULL) {
+        watch_look_on_own_core(processor);
+    }
+}
 
 /* Limit a wait of the processor for an interrupt to a second, if no guest can execute on it
  * meanwhile. Called before and after the wait. */

@@ -26,10 +26,9 @@
 
 /* Sets up the Distributor and all SPIs: triggers, groups, and enables of the hypervisor's own
  * interrupts; all others are disabled. Routes the hypervisor's SPIs to `core` (the description's
- * index). Sets *shares_group1 to true if the
- * firmware owns Group 0. Returns NULL, or the reason of a failure in static memory. Boot, once,
- * before any gic_start_core(). A partition's SPIs are in their reset state only after
- * gic_reset_partition(). */
+ * index). Sets *shares_group1 to true if the firmware owns Group 0. Returns NULL, or the reason of
+ * a failure in static memory. Boot, once, before any gic_start_core(). A partition's SPIs are in
+ * their reset state only after gic_reset_partition(). */
 const char *gic_start(const struct description *system, uint32_t core, bool *shares_group1);
 
 /* Sets up the Redistributor of the VCPU's core, and enables its CPU interface. Of the core's

@@ -14,7 +14,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from support.written_system import TWO_STATES, StartGuest, reports
+from support.written_system import TWO_STATES, StartGuest, of_states, reports
 
 from bulkhead.inspecting.reports import physical_memory
 from bulkhead.running.attach import facts_of
@@ -77,6 +77,7 @@ def schedule_of(
     file = folder / "system.toml"
     file.write_text(text)
     system, board = read(str(file))
+    board = of_states(board, machine_options)
     assembled = assemble(system, board, Settings())
     made = machine(system, board, assembled.image, lambda _: UserNetwork())
     made = replace(made, machine=made.machine + machine_options)
