@@ -15,8 +15,8 @@
 #define CAPACITY (PIECES + 2u)
 /* Nanoseconds of struct ledger_costs: ./bulkhead bench share checks that they are enough. */
 #define WAY_BACK 450u
-#define LEAVE    950u
-#define ENTER    750u
+#define LEAVE    700u
+#define ENTER    600u
 
 /* Returns a duration in ticks that is not shorter. A tick more, because two readings of the clock
  * may show one less than has passed. */
