@@ -27,7 +27,8 @@ PROGRAMS = {
     "manager": ("apps/manager/layouts.c", ("apps/manager", "arch/include")),
     "hypervisor": (
         "hypervisor/layouts.c",
-        ("hypervisor", "hypervisor/include", "arch/include", "arch/arm64/include", "schedule/include"),
+        ("hypervisor", "hypervisor/include", "arch/include", "arch/arm64/include",
+         "schedule/include"),
     ),
     "kernel": (
         "kernel/layouts.c",

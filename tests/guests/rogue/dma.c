@@ -24,7 +24,9 @@
 #define NEXT         1u
 #define WRITABLE     2u
 #define INDIRECT     4u
-#define PATIENCE     (500 * NANOSECONDS_PER_MILLISECOND)
+/* More than the report of refused DMA may wait for that of another partition (docs/decisions/0062).
+ */
+#define PATIENCE (3000 * NANOSECONDS_PER_MILLISECOND)
 
 struct descriptor {
     uint64_t address;
