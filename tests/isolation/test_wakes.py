@@ -72,20 +72,6 @@ _NEIGHBOURS = {
 # Less urgent than its neighbours, and more urgent.
 _LESS_URGENT, _MORE_URGENT = (5000, 10_000), (200, 900)
 _SLEEPS_NS = (200, 1000, 5000, 20_000, 100_000, 1_000_000)
-# A VCPU that leaves an idle core is charged a microsecond for the change that it spared. A change
-# takes some 285 ns more. So a victim whose budgets begin on an idle core loses this much of each
-# budget, if another VCPU has executed since the last one: 0.0012 to 0.0018 of 200 us.
-_PAYS_TOO_LITTLE = pytest.mark.xfail(strict=True, reason="the change from an idle core is longer")
-_SHORT_OF_TIME = {
-    (pattern, count, 1_000_000, _MORE_URGENT)
-    for pattern, counts in {"TIMERS": (1, 3), "RING": (3, 7), "SPI": (3, 7)}.items()
-    for count in counts
-}
-
-
-def _marks(each: tuple[str, int, int, tuple[int, int]], *, is_default: bool) -> list[Any]:
-    fails = [_PAYS_TOO_LITTLE] if each in _SHORT_OF_TIME else []
-    return fails if is_default else [*fails, pytest.mark.long]
 
 
 def _parameters() -> list[Any]:
@@ -102,7 +88,7 @@ def _parameters() -> list[Any]:
         pytest.param(
             *each,
             id="{}-beside-{}-sleep-{}-victim-{}".format(*each[:3], each[3][0]),
-            marks=_marks(each, is_default=each in by_default),
+            marks=() if each in by_default else pytest.mark.long,
         )
         for each in patterns
     ]
@@ -144,7 +130,7 @@ def test_work_beside_vcpus_that_wake(
         ("REMOTE_SGIS", _LESS_URGENT),
         ("REMOTE_SGIS", _MORE_URGENT),
         ("REMOTE_SPI", _LESS_URGENT),
-        pytest.param("REMOTE_SPI", _MORE_URGENT, marks=_PAYS_TOO_LITTLE),
+        ("REMOTE_SPI", _MORE_URGENT),
     ],
 )
 def test_work_beside_a_vcpu_that_another_core_wakes(
