@@ -35,7 +35,7 @@ from bulkhead.tracing.timeline import Lane, State
 _HERE = Path(__file__).parent
 _FREQUENCY = 1_000_000_000
 _TURN_NS = 40_000  # of QEMU: of both cores, and what the guest does meanwhile
-# What VCPU 1 used before the machine had started is paid by then.
+# By then VCPU 1 has paid for the time that it used before the machine had started.
 _BEGIN_NS = 200_000_000
 _WITH_WORK = {State.RUNNING, State.READY, State.WITHOUT_BUDGET}
 

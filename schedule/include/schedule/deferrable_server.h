@@ -11,8 +11,8 @@
  * To less urgent VCPUs the server is a periodic task (C, T) with a release jitter of T - C: it may
  * use a budget at the end of a period, and the next one right after it (admission.h).
  *
- * What the server used beyond its budget is taken from the next ones. That is the usage with which
- * a period begins.
+ * If the server uses more than its budget, the next budgets are smaller by the excess. A period
+ * begins with this excess as its usage.
  *
  * `now` is at most SCHEDULE_NOW_MAX, and never less than in the charge before.
  */
