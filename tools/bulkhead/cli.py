@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Define the command line. Each command imports its module when it runs, so the start is fast."""
 
+import functools
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import click
 
@@ -48,6 +49,19 @@ def no_install(function: Function) -> Function:
         callback=_note_no_install,
         help="Do not install system packages: print the command that would, and stop.",
     )(function)
+
+
+def ends_at_signals(function: Function) -> Function:
+    """End the command at a signal, without leaving machines, networks or temporary files."""
+
+    @functools.wraps(function)
+    def ended(*arguments: Any, **options: Any) -> Any:
+        from bulkhead.running.ending import by_signals
+
+        with by_signals():
+            return function(*arguments, **options)
+
+    return cast("Function", ended)
 
 
 @click.group(cls=Commands, context_settings=_CONTEXT, invoke_without_command=True)
@@ -156,6 +170,7 @@ def build(settings: Settings, target: str, compiler: str, definitions: tuple[str
               help="Boot the images that this compiler built.")  # fmt: skip
 @no_install
 @click.pass_obj
+@ends_at_signals
 def run(
     settings: Settings,
     name: str,
@@ -340,6 +355,7 @@ def trace(
 )
 @no_install
 @click.pass_obj
+@ends_at_signals
 def test(
     settings: Settings,
     suites: tuple[str, ...],
@@ -394,6 +410,7 @@ def test(
               help="With `counts`: write the figures to docs/figures.json.")  # fmt: skip
 @no_install
 @click.pass_obj
+@ends_at_signals
 def bench(
     settings: Settings,
     name: str | None,
@@ -437,6 +454,7 @@ def bench(
 )
 @no_install
 @click.pass_obj
+@ends_at_signals
 def size(settings: Settings, json_path: Path | None) -> None:
     """Measure sizes of code and memory.
 

@@ -77,10 +77,12 @@ def run_shown(
     *,
     cwd: Path | None = None,
     environment: Mapping[str, str] | None = None,
+    is_finished_first: bool = False,
 ) -> tuple[int, str]:
     """Run a command without input, and call `update` with each line of its output.
 
-    Returns its status and its output.
+    A signal that ends this process ends the command, too; if `is_finished_first`, the process waits
+    for the command's end. Returns its status and its output.
     """
     lines: list[str] = []
     with subprocess.Popen(
@@ -94,8 +96,13 @@ def run_shown(
         errors="replace",
     ) as process:
         assert process.stdout is not None
-        for line in process.stdout:
-            lines.append(line)
-            if line.strip():
-                update(line.strip())
+        try:
+            for line in process.stdout:
+                lines.append(line)
+                if line.strip():
+                    update(line.strip())
+        except KeyboardInterrupt:
+            if not is_finished_first:
+                process.terminate()
+            raise
     return process.returncode, "".join(lines)

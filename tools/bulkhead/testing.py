@@ -4,6 +4,7 @@
 import contextlib
 import os
 import re
+import signal
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -15,6 +16,7 @@ from bulkhead.building import build
 from bulkhead.building.unit_programs import default_programs
 from bulkhead.errors import UserError
 from bulkhead.paths import BUILD, TESTS
+from bulkhead.running.ending import Ended
 from bulkhead.settings import Settings
 from bulkhead.setup import packages
 
@@ -168,13 +170,15 @@ def _pytest(paths: Sequence[str], arguments: Sequence[str]) -> int:
     with subprocess.Popen(command, cwd=TESTS.parent, env=_environment()) as process:
         try:
             return process.wait()
-        except KeyboardInterrupt:
-            # The terminal also sends the signal to pytest, which then ends its workers and prints a
-            # summary.
-            with contextlib.suppress(subprocess.TimeoutExpired, KeyboardInterrupt):
+        except Ended as ended:
+            # pytest ends its workers at this signal, and prints a summary. The terminal sends it to
+            # all of its processes.
+            if ended.number != signal.SIGINT:
+                process.send_signal(signal.SIGINT)
+            with contextlib.suppress(subprocess.TimeoutExpired):
                 process.wait(_END_TIMEOUT_S)
             process.kill()
-            return 130
+            raise
 
 
 def _seconds_since_start() -> float:

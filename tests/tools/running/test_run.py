@@ -6,10 +6,12 @@ from __future__ import annotations
 
 import os
 import pty
+import random
 import re
 import select
 import signal
 import subprocess
+import tempfile
 import time
 import urllib.error
 import urllib.request
@@ -21,7 +23,6 @@ import psutil
 import pytest
 
 from bulkhead.paths import ROOT
-from bulkhead.running import run
 from bulkhead.running.ports import free_ports
 from bulkhead.running.reach import DEFAULT_FORWARDS
 
@@ -155,28 +156,41 @@ def test_namespace_of_a_killed_process_is_removed_by_the_next(tmp_path: Path) ->
         assert not Path("/run/netns", name).exists()
 
 
-class SignalledAtItsEnd:
-    def __del__(self) -> None:
-        os.kill(os.getpid(), signal.SIGINT)
-
-
-def wait_after_a_lost_exception(process: subprocess.Popen[bytes]) -> None:
-    with run.signals_end_the_guest():
-        SignalledAtItsEnd()
-        run._wait(process)
-
-
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-def test_a_signal_ends_the_guest_although_its_exception_is_lost() -> None:
-    """Python drops exceptions in callbacks of the interpreter. A signal may arrive in one."""
-    process = subprocess.Popen(["sleep", "60"])
-    try:
-        with pytest.raises(SystemExit) as ended:
-            wait_after_a_lost_exception(process)
-    finally:
-        process.kill()
-        process.wait()
-    assert ended.value.code == 128 + signal.SIGINT
+@pytest.mark.long
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("run", "--bare", "--net", "tap"),
+        ("run", "--net", "tap", "{system}"),
+        ("bench", "distributor", "--case", "table"),
+        ("bench", "irq-latency"),
+    ],
+    ids=" ".join,
+)
+def test_a_signal_at_any_instant_leaves_nothing(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("a tap needs root")
+    file = tmp_path / "two.toml"
+    file.write_text(_TWO_NETWORKS)
+    command = [ROOT / "bulkhead", *(each.format(system=file) for each in arguments)]
+    generator = random.Random(39)
+    for _ in range(15):
+        number = generator.choice((signal.SIGINT, signal.SIGTERM, signal.SIGHUP))
+        with (tmp_path / "output").open("wb") as stream:
+            process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=stream, stderr=stream
+            )
+        time.sleep(generator.uniform(1, 30 if arguments[0] == "bench" else 4))
+        started = [
+            child
+            for child in psutil.Process(process.pid).children(recursive=True)
+            if child.name() != "python"
+        ]
+        process.send_signal(number)
+        assert process.wait(_TIMEOUT_S) in (128 + number, -number)  # it may not have begun
+        assert not any(child.is_running() for child in started)
+        for folder in (Path("/run/netns"), Path(tempfile.gettempdir())):
+            assert list(folder.glob(f"bulkhead-{process.pid}*")) == []
 
 
 def test_control_a_x_quits() -> None:

@@ -207,10 +207,22 @@ class Namespace:
 
 def remove_stale() -> None:
     """Remove the namespaces of processes that have ended."""
-    for path in Path("/run/netns").glob("bulkhead-*"):
-        found = _NAME.fullmatch(path.name)
-        if found and not psutil.pid_exists(int(found.group(1))):
-            _remove(path.name)
+    for name, process in _namespaces():
+        if not psutil.pid_exists(process):
+            _remove(name)
+
+
+def remove_namespaces_of(process: int) -> None:
+    """Remove the namespaces of a process."""
+    for name, owner in _namespaces():
+        if owner == process:
+            _remove(name)
+
+
+def _namespaces() -> list[tuple[str, int]]:
+    """Return the names of our namespaces, and the processes that have made them."""
+    names = (_NAME.fullmatch(path.name) for path in Path("/run/netns").glob("bulkhead-*"))
+    return [(found.group(), int(found.group(1))) for found in names if found]
 
 
 def _remove(name: str) -> None:

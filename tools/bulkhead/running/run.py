@@ -2,16 +2,12 @@
 """Boot a program (./bulkhead run --bare). boot() runs QEMU on this terminal for systems, too."""
 
 import contextlib
-import os
-import select
-import signal
 import subprocess
 import sys
 import termios
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import FrameType
 
 from bulkhead.building import build
 from bulkhead.errors import UserError
@@ -55,7 +51,6 @@ def run(options: RunOptions, settings: Settings) -> int:
     build.build(variant)
     image = build.guest_image(options.name, options.compiler)
     with (
-        signals_end_the_guest(),
         attach.serve_bare(options.name) as served,
         reach.connect(guests, tap=options.tap) as connection,
     ):
@@ -115,29 +110,9 @@ def boot(
             preexec_fn=die_with_parent,
         )
         try:
-            return _wait(process)
-        except _Ended as ended:
-            return 128 + ended.number
+            return process.wait()
         finally:
             _end(process)
-
-
-def _wait(process: subprocess.Popen[bytes]) -> int:
-    """Wait for the end, in steps of a second.
-
-    A signal that arrives just before a wait starts does not interrupt it. Its handler runs after
-    the step. Python drops the handler's exception if it is raised in a callback of the interpreter,
-    for example after a fork, so the request is read here, too.
-    """
-    descriptor = os.pidfd_open(process.pid)
-    try:
-        while process.poll() is None:
-            if _end_request.number != 0:
-                raise _Ended(_end_request.number)
-            select.select([descriptor], [], [], 1)
-    finally:
-        os.close(descriptor)
-    return process.returncode
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
@@ -148,47 +123,6 @@ def _end(process: subprocess.Popen[bytes]) -> None:
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
-
-
-class _Ended(Exception):
-    """A signal requests the end of the command."""
-
-    def __init__(self, number: int) -> None:
-        super().__init__(number)
-        self.number = number
-
-
-@dataclass
-class _EndRequest:
-    """The signal that requests the end of the command; 0: none has arrived."""
-
-    number: int = 0
-
-
-# Signals belong to the process, and so does this. Only signals_end_the_guest() writes it.
-_end_request = _EndRequest()
-
-
-@contextlib.contextmanager
-def signals_end_the_guest() -> Iterator[None]:
-    """Turn the first signal into an exception, so that networks and QEMU are cleaned up."""
-    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-
-    def end(number: int, _frame: FrameType | None) -> None:
-        for each in numbers:
-            signal.signal(each, signal.SIG_IGN)
-        _end_request.number = number
-        raise _Ended(number)
-
-    before = {number: signal.signal(number, end) for number in numbers}
-    try:
-        yield
-    except _Ended as ended:
-        raise SystemExit(128 + ended.number) from None
-    finally:
-        _end_request.number = 0
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 @contextlib.contextmanager

@@ -19,7 +19,7 @@ from bulkhead.running.reach import (
     Guest,
     Service,
 )
-from bulkhead.running.run import RunOptions, boot, signals_end_the_guest
+from bulkhead.running.run import RunOptions, boot
 from bulkhead.settings import Settings
 from bulkhead.setup import packages
 from bulkhead.system.assemble import assemble, package_groups, read
@@ -57,7 +57,7 @@ def run_system(options: RunOptions, settings: Settings) -> int:
     groups = {"run"} | ({"tap"} if options.tap else set())
     packages.ensure(groups | package_groups(system, options.compiler), settings)
     assembled = assemble(system, board, settings, options.compiler)
-    with signals_end_the_guest(), attach.serve(assembled.layout) as served:
+    with attach.serve(assembled.layout) as served:
         extra = [*served.arguments, *options.extra]
         _print_partitions(system)
         show_shared_cores(system, board, console.results())

@@ -284,11 +284,12 @@ def _install_batch(
         "-q",
         *batch.arguments(),
     ]
-    status, output = console.run_shown(command, update)
+    # Packages that are half installed would be in the user's way.
+    status, output = console.run_shown(command, update, is_finished_first=True)
     if status != 0:
         # The archive may have changed since the lists were fetched: fetch them again, once.
         _update_as_far_as_possible(apt, update, force=True)
-        status, output = console.run_shown(command, update)
+        status, output = console.run_shown(command, update, is_finished_first=True)
     if status != 0:
         raise AptFailure(output)
     return output
