@@ -172,7 +172,7 @@ def test_a_signal_at_any_instant_leaves_nothing(tmp_path: Path, arguments: tuple
         pytest.skip("a tap needs root")
     file = tmp_path / "two.toml"
     file.write_text(_TWO_NETWORKS)
-    command = [ROOT / "bulkhead", *(each.format(system=file) for each in arguments)]
+    command = [str(ROOT / "bulkhead"), *(each.format(system=file) for each in arguments)]
     generator = random.Random(39)
     for _ in range(15):
         number = generator.choice((signal.SIGINT, signal.SIGTERM, signal.SIGHUP))
