@@ -425,12 +425,17 @@ static void add(struct listed_word *word, uint32_t first, uint32_t number, bool 
     word->active |= is_active ? bit : 0;
 }
 
-struct listed_word listed_read(const struct vcpu *vcpu, uint32_t first)
+struct listed_word listed_read(struct vcpu *vcpu, uint32_t first)
 {
     const struct interrupt_list *list = &vcpu->list;
-    struct listed_word word = {.pending = list->aside[first / 32]};
     unsigned count = gic_registers_list_count();
+    struct listed_word word = {0, 0};
 
+    /* Evicted interrupts may have ended, and the maintenance interrupt for that may come later. */
+    if (list->evicted_count != 0 && (gic_registers_list_control() & LIST_CONTROL_ENDS) != 0) {
+        listed_underflow(vcpu);
+    }
+    word.pending = list->aside[first / 32];
     for (unsigned i = 0; i < count; i++) {
         uint64_t value = gic_registers_listed(i);
 

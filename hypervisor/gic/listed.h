@@ -115,7 +115,7 @@ struct listed_word {
 };
 
 /* `first`: the word's first interrupt. */
-struct listed_word listed_read(const struct vcpu *vcpu, uint32_t first);
+struct listed_word listed_read(struct vcpu *vcpu, uint32_t first);
 
 /* VCPUs whose list registers may have the interrupts of a write are `targets`: bit n is VCPU n. */
 

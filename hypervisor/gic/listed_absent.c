@@ -62,7 +62,7 @@ bool listed_is_revising(const struct vcpu *vcpu, uint32_t vcpus)
     return false;
 }
 
-struct listed_word listed_read(const struct vcpu *vcpu, uint32_t first)
+struct listed_word listed_read(struct vcpu *vcpu, uint32_t first)
 {
     (void)vcpu;
     (void)first;

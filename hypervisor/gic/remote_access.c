@@ -3,6 +3,7 @@
 
 #include "gic/redistributor.h"
 #include "gic/sgi.h"
+#include "gic/system_registers.h"
 #include "scheduler/core.h"
 #include "scheduler/scheduler.h"
 
@@ -33,6 +34,7 @@ static enum access_result access_neighbour(struct vcpu *vcpu, struct vcpu *other
     (void)interrupts_save(resources, vcpu, own);
     interrupts_load(resources, its, &own->settings);
     result = redistributor_access_own(other, access);
+    gic_registers_settle_lists();
     (void)interrupts_save(resources, other, its);
     interrupts_load(resources, own, &its->settings);
     if (access->write) {

@@ -45,8 +45,10 @@ struct interrupt_resources {
 /* Returns the resources of the VCPU's core, which is the calling one. */
 struct interrupt_resources interrupt_resources(const struct vcpu *vcpu);
 
-/* Saves the state of the VCPU that executed last, and disables its private interrupts. Returns true
- * if one of them is pending and enabled, so that it will be signalled when the state is loaded. */
+/* Saves the state of the VCPU that executed last, and disables its private interrupts. The core has
+ * executed a context synchronization event, such as an ISB, since it wrote to a list register last
+ * (gic_registers_settle_lists()). Returns true if a private interrupt is pending and enabled, so
+ * that it will be signalled when the state is loaded. */
 bool interrupts_save(const struct interrupt_resources *resources, struct vcpu *vcpu,
                      struct saved_interrupts *saved);
 

@@ -330,6 +330,7 @@ uint64_t gic_model_read(struct gic *gic, uint64_t address, uint8_t bytes)
 
     gic->reads++;
     watch(gic, &access);
+    gic_late_read(gic, &access);
     if (bytes == 8) {
         return access.frame == GIC_ITS ? gic_its_read(gic, &access) : *wide_register(gic, &access);
     }
@@ -350,14 +351,24 @@ void gic_model_write(struct gic *gic, uint64_t address, uint8_t bytes, uint64_t 
         return;
     }
     watch(gic, &access);
-    switch (bytes) {
+    if (gic->is_late && access.frame != GIC_ITS) {
+        gic_late_write(gic, &access);
+    } else {
+        gic_carry_out(gic, &access);
+    }
+}
+
+void gic_carry_out(struct gic *gic, const struct gic_access *access)
+{
+    gic_late_disable(gic, access);
+    switch (access->bytes) {
     case 1:
-        write8(gic, &access);
+        write8(gic, access);
         break;
     case 4:
-        write32(gic, &access);
+        write32(gic, access);
         break;
     default:
-        write64(gic, &access);
+        write64(gic, access);
     }
 }

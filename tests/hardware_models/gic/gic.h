@@ -28,6 +28,7 @@
 struct gic_bank {
     uint32_t groups[GIC_MODEL_INTERRUPTS / 32];
     uint32_t enabled[GIC_MODEL_INTERRUPTS / 32];
+    uint32_t disabling[GIC_MODEL_INTERRUPTS / 32]; /* disabled, and signalled all the same */
     uint32_t pending[GIC_MODEL_INTERRUPTS / 32];
     uint32_t active[GIC_MODEL_INTERRUPTS / 32];
     uint32_t triggers[GIC_MODEL_INTERRUPTS / 16];
@@ -63,7 +64,7 @@ struct gic_its {
     unsigned waited; /* reads of GITS_CREADR since the last command */
 };
 
-enum gic_frame { GIC_DISTRIBUTOR, GIC_REDISTRIBUTOR, GIC_PRIVATE, GIC_ITS };
+enum gic_model_frame { GIC_DISTRIBUTOR, GIC_REDISTRIBUTOR, GIC_PRIVATE, GIC_ITS };
 
 struct gic_access {
     uint64_t address;
@@ -72,7 +73,18 @@ struct gic_access {
     unsigned core;   /* whose Redistributor */
     uint8_t bytes;
     bool write;
-    enum gic_frame frame; /* GIC_PRIVATE: a Redistributor's SGI frame */
+    enum gic_model_frame frame; /* GIC_PRIVATE: a Redistributor's SGI frame */
+};
+
+/* The Distributor, and each Redistributor with its SGI frame: accesses to one of them arrive in the
+ * order of the program (Arm ARM, B2.7.2, Device memory). */
+#define GIC_MODEL_PERIPHERALS (1u + GIC_MODEL_CORES_MAX)
+#define GIC_MODEL_LATE_MAX    64u
+
+/* Writes of this processor that have not arrived, the oldest first. */
+struct gic_late_writes {
+    unsigned count;
+    struct gic_access writes[GIC_MODEL_LATE_MAX];
 };
 
 struct gic {
@@ -87,6 +99,12 @@ struct gic {
     uint32_t
         firmwares_private; /* the same of private interrupts, which read as 0: bit n is INTID n */
     bool not_coherent;     /* table registers read back as Non-shareable */
+    /* Writes arrive late: some at a later access or acknowledgement, at random, and all of a
+     * peripheral before a read from it returns. Disabled interrupts are signalled until the
+     * processor reads that no write is pending (IHI 0069, GICD_CTLR.RWP, GICR_CTLR.RWP). */
+    bool is_late;
+    uint32_t chance; /* the last random number */
+    struct gic_late_writes late[GIC_MODEL_PERIPHERALS];
     /* Its faults. */
     bool no_routing;          /* affinity routing can't be switched on */
     bool ignores_writes;      /* as a hypervisor may */
@@ -112,6 +130,10 @@ void gic_model_reset(struct gic *gic, unsigned cores);
 /* An access by the processor to an address of `bytes` bytes: 1 (priorities), 4 or 8. */
 uint64_t gic_model_read(struct gic *gic, uint64_t address, uint8_t bytes);
 void gic_model_write(struct gic *gic, uint64_t address, uint8_t bytes, uint64_t value);
+
+/* Lets some of the late writes arrive, or all of them. */
+void gic_model_pass_time(struct gic *gic);
+void gic_model_arrive(struct gic *gic);
 
 /* Returns the model that the registers' addresses belong to. The test defines this function. */
 struct gic *gic_model_in_use(void);

@@ -64,8 +64,9 @@ static uint32_t most_urgent(void)
     for (uint32_t number = 0; number <= GIC_SPI_LAST; number++) {
         const struct gic_bank *bank = bank_of(number);
 
-        if (bit(bank->enabled, number) && bit(bank->pending, number) && bit(bank->groups, number) &&
-            !bit(bank->active, number) && bank->priorities[number] < priority) {
+        if ((bit(bank->enabled, number) || bit(bank->disabling, number)) &&
+            bit(bank->pending, number) && bit(bank->groups, number) && !bit(bank->active, number) &&
+            bank->priorities[number] < priority) {
             found = number;
             priority = bank->priorities[number];
         }
@@ -73,10 +74,26 @@ static uint32_t most_urgent(void)
     return found;
 }
 
+void interface_synchronize(void)
+{
+    own()->has_written_lists = false;
+}
+
 bool interface_is_signalled(void)
 {
+    gic_model_pass_time(&machine->gic);
     interface_sample();
     return most_urgent() != INTERFACE_NONE;
+}
+
+bool interface_has_pending(void)
+{
+    for (unsigned i = 0; i < own()->list_count; i++) {
+        if ((own()->lists[i] & LIST_STATE) == LIST_PENDING) {
+            return true;
+        }
+    }
+    return false;
 }
 
 bool interface_needs_maintenance(void)
@@ -217,6 +234,7 @@ uint32_t gic_registers_acknowledge_group1(void)
 {
     uint32_t number;
 
+    gic_model_pass_time(&machine->gic);
     interface_sample();
     number = most_urgent();
     if (number != INTERFACE_NONE) {
@@ -278,12 +296,15 @@ unsigned gic_registers_list_count(void)
 
 void gic_registers_settle_lists(void)
 {
+    interface_synchronize();
 }
 
 uint32_t gic_registers_free_lists(void)
 {
     uint32_t free = 0;
 
+    gic_model_require(!own()->has_written_lists,
+                      "ICH_ELRSR_EL2 is read after a context synchronization event", 0);
     for (unsigned i = 0; i < own()->list_count; i++) {
         free |= (uint32_t)((own()->lists[i] & LIST_STATE) == 0 &&
                            !list_register_has_notice(own()->lists[i]))
@@ -301,6 +322,7 @@ void gic_registers_list(unsigned index, uint64_t value)
     gic_model_require(!is_hardware || (value & LIST_STATE) != LIST_STATE,
                       "a hardware interrupt is not active and pending (ICH_LR<n>_EL2)", value);
     own()->lists[index] = value;
+    own()->has_written_lists = true;
     for (unsigned i = 0; i < own()->list_count; i++) {
         gic_model_require(i == index || (value & LIST_STATE) == 0 ||
                               (own()->lists[i] & LIST_STATE) == 0 ||
@@ -313,4 +335,16 @@ uint64_t gic_registers_listed(unsigned index)
 {
     gic_model_require(index < own()->list_count, "the list register exists", index);
     return own()->lists[index];
+}
+
+uint64_t interface_read(const char *name)
+{
+    return strcmp(name, ICH_HCR_EL2) == 0 ? gic_registers_list_control() : 0;
+}
+
+void interface_write(const char *name, uint64_t value)
+{
+    if (strcmp(name, ICH_HCR_EL2) == 0) {
+        gic_registers_control_lists(value);
+    }
 }

@@ -24,9 +24,10 @@ struct interface {
     /* Virtual. */
     unsigned list_count;
     uint64_t lists[16];
-    uint64_t control;  /* ICH_HCR_EL2 without EOIcount */
-    uint32_t ends;     /* EOIcount */
-    bool guest_splits; /* the guest has EOImode 1 */
+    bool has_written_lists; /* since the last context synchronization event */
+    uint64_t control;       /* ICH_HCR_EL2 without EOIcount */
+    uint32_t ends;          /* EOIcount */
+    bool guest_splits;      /* the guest has EOImode 1 */
     /* Interrupts that the guest has acknowledged and whose priority it has not dropped. */
     struct {
         uint32_t number, priority;
@@ -41,10 +42,18 @@ void interface_sample(void);
 /* Sets or clears a line. */
 void interface_set_line(uint32_t number, bool asserted);
 
+/* An exception is taken: a context synchronization event. Later reads of ICH_ELRSR_EL2 see earlier
+ * writes to list registers (Arm ARM, "Synchronization requirements for AArch64 System
+ * registers"). */
+void interface_synchronize(void);
+
 /* Returns true if a Group 1 interrupt is signalled to the hypervisor. */
 bool interface_is_signalled(void);
 /* Returns true if the maintenance interrupt is asserted. */
 bool interface_needs_maintenance(void);
+
+/* Returns true if a list register is pending and not active. */
+bool interface_has_pending(void);
 
 /* Returns the priority of the list register that the guest would acknowledge, or INTERFACE_IDLE. */
 uint32_t interface_guest_pending(void);

@@ -226,16 +226,6 @@ void gic_registers_send_group1(uint64_t value)
     machine->group1[machine->group1_count++] = value;
 }
 
-/* The partition has no VCPU on a shared core. */
-enum access_result remote_access_vcpu(struct vcpu *vcpu, uint32_t number, struct access *access)
-{
-    (void)vcpu;
-    (void)number;
-    (void)access;
-    fail();
-    return ACCESS_REFUSED;
-}
-
 void machine_reset_partition(void)
 {
     enum step_outcome outcome;
@@ -249,6 +239,7 @@ void machine_reset_partition(void)
 
 uint64_t machine_distributor_access(struct access access, enum access_result result)
 {
+    interface_synchronize();
     assert_int_equal(distributor_access(&machine_vcpu, &access), result);
     return access.value;
 }
@@ -258,6 +249,7 @@ uint64_t machine_redistributor_access(unsigned place, struct access access,
 {
     uint64_t address = machine_redistributor(place) + access.offset;
 
+    interface_synchronize();
     assert_int_equal(redistributor_access(&machine_vcpu, address, &access), result);
     return access.value;
 }

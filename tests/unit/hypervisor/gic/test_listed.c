@@ -94,17 +94,29 @@ static void set_priority(unsigned i, uint32_t priority)
 
 static void handle_interrupt(void)
 {
+    interface_synchronize();
     if (!listed_take(&machine_vcpu)) {
         listed_resolve(&machine_vcpu);
     }
     listed_revise(&machine_vcpu);
+    assert_int_equal(listed_is_pending(&machine_vcpu), interface_has_pending());
 }
 
 static void handle_maintenance(void)
 {
     maintenance_count++;
+    interface_synchronize();
     listed_underflow(&machine_vcpu);
     listed_revise(&machine_vcpu);
+}
+
+/* Returns true if an interrupt enters EL2, also one that a late write causes. */
+static bool has_exit(void)
+{
+    if (!interface_needs_maintenance() && !interface_is_signalled()) {
+        gic_model_arrive(&made.gic);
+    }
+    return interface_needs_maintenance() || interface_is_signalled();
 }
 
 /* The hypervisor handles all that is signalled. An interrupt of the guest may come before a
@@ -113,7 +125,7 @@ static void settle_in_order(bool is_maintenance_late)
 {
     unsigned round = 0;
 
-    while (interface_needs_maintenance() || interface_is_signalled()) {
+    while (has_exit()) {
         assert_true(round++ < ROUNDS_MAX);
         if (interface_is_signalled() && (is_maintenance_late || !interface_needs_maintenance())) {
             handle_interrupt();
@@ -127,6 +139,9 @@ static void settle(void)
 {
     settle_in_order(false);
 }
+
+/* Writes to the GIC arrive late in the tests' second round. */
+static bool is_late;
 
 /* The core starts, with its own accesses to the Redistributor, and then the VCPU. */
 static void start_core(void)
@@ -157,6 +172,7 @@ static int setup(void **state)
     machine_reset_partition();
     start_core();
     gic_open_core(&machine_vcpu);
+    made.gic.is_late = is_late;
     return 0;
 }
 
@@ -199,6 +215,14 @@ static uint64_t listed(unsigned i)
         }
     }
     return 0;
+}
+
+/* The guest reads which interrupts are active, before the hypervisor handles what is signalled. */
+static void check_active(void)
+{
+    for (unsigned i = 0; i < COUNT; i++) {
+        assert_int_equal(guest_read(i, GIC_ICACTIVER), sources[i].is_active);
+    }
 }
 
 static void check(void)
@@ -471,6 +495,7 @@ static void end_foreign(unsigned i)
 
 static bool is_enabled_in_gic(unsigned i)
 {
+    gic_model_arrive(&made.gic);
     return (bank_of(i)->enabled[numbers[i] / 32] >> numbers[i] % 32 & 1) != 0;
 }
 
@@ -636,6 +661,7 @@ static void test_muted_aside(void **state)
         enable(i, true);
         raise(i);
         for (unsigned round = 0; round < 10; round++) {
+            gic_model_arrive(&made.gic);
             while (interface_is_signalled()) {
                 uint32_t number = gic_registers_acknowledge_group1();
 
@@ -803,6 +829,33 @@ static void test_change_of_mode(void **state)
     assert_int_equal(interface_guest_acknowledge(), numbers[last]);
 }
 
+/* The other guest ends the interrupt again as soon as it is muted: the core is not signalled it any
+ * more, although writes may arrive late. */
+static void test_muted_at_once(void **state)
+{
+    (void)state;
+    enable(LEVEL, true);
+    raise(LEVEL);
+    settle();
+    end_foreign(LEVEL);
+    assert_true(interface_is_signalled());
+    handle_interrupt();
+    end_foreign(LEVEL);
+    assert_false(interface_is_signalled());
+}
+
+/* SPIs are pending when the partition is reset: the core is signalled none of them afterwards. */
+static void test_reset_of_partition_ends_signals(void **state)
+{
+    (void)state;
+    enable(LEVEL, true);
+    gic_model_arrive(&made.gic);
+    raise(LEVEL);
+    assert_true(interface_is_signalled());
+    machine_reset_partition();
+    assert_false(interface_is_signalled());
+}
+
 /* The VCPU stops with an SPI that its guest has not acknowledged: another VCPU may still take it.
  */
 static void test_reset_keeps_spis(void **state)
@@ -814,6 +867,7 @@ static void test_reset_keeps_spis(void **state)
     raise(10);
     settle();
     gic_reset_core(&machine_vcpu);
+    gic_model_arrive(&made.gic);
     assert_int_equal(made.gic.distributor.active[1], 0);
     assert_true((made.gic.distributor.pending[1] & 1u << 8) != 0);
     assert_false(interface_is_signalled());
@@ -852,6 +906,7 @@ static void test_change_returns_aside(void **state)
     (void)listed_announce(&machine_partition, 1);
     listed_revise(&machine_vcpu);
     assert_false(machine_vcpu.list.has_aside);
+    gic_model_arrive(&made.gic);
     assert_int_equal(bank->active[1] & 1u << 8, 0);
     assert_int_equal(bank->pending[1] & 1u << 8, 1u << 8);
 }
@@ -866,6 +921,7 @@ static void test_reset_of_partition_drops_spis(void **state)
     made.guarded = false;
     machine_reset_partition();
     gic_reset_core(&machine_vcpu);
+    gic_model_arrive(&made.gic);
     assert_int_equal(made.gic.distributor.active[1], 0);
     assert_int_equal(made.gic.distributor.pending[1], 0);
 }
@@ -878,10 +934,12 @@ static void test_never_settles(void **state)
     enable(9, true);
     made.gic.never_settles = true;
     enable(9, false);
+    gic_model_arrive(&made.gic);
     assert_int_equal(made.gic.distributor.enabled[1] & 1u << 8, 0);
     assert_true(machine_distributor_access(READ(GICD_CTLR, 4), ACCESS_DONE) &
                 GICD_CTLR_WRITE_PENDING);
     enable(9, true);
+    gic_model_arrive(&made.gic);
     assert_int_equal(made.gic.distributor.enabled[1] & 1u << 8, 1u << 8);
 }
 
@@ -1037,6 +1095,7 @@ static void test_random(void **state)
 {
     for (unsigned seed = 1; seed <= SEEDS; seed++) {
         (void)setup(state);
+        made.gic.chance = seed;
         made.interface.list_count = 2 + seed % 4;
         made.gic.two_securities = machine_partition.constant.shares_group1 = seed % 5 == 0;
         made.interface.is_raw = seed % 10 == 0;
@@ -1050,6 +1109,9 @@ static void test_random(void **state)
         random_state = seed;
         for (unsigned i = 0; i < STEPS; i++) {
             step();
+            if (random_below(4) == 0) {
+                check_active();
+            }
             if (random_below(4) != 0) {
                 check();
             } else {
@@ -1073,6 +1135,7 @@ int main(void)
         cmocka_unit_test_setup(test_muted_and_changed, setup),
         cmocka_unit_test_setup(test_muted_at_reset, setup),
         cmocka_unit_test_setup(test_muted_aside, setup),
+        cmocka_unit_test_setup(test_muted_at_once, setup),
         cmocka_unit_test_setup(test_ends_without_list_register, setup),
         cmocka_unit_test_setup(test_ends_before_other_interrupts, setup),
         cmocka_unit_test_setup(test_deactivation, setup),
@@ -1082,6 +1145,7 @@ int main(void)
         cmocka_unit_test_setup(test_reset_forgets_active, setup),
         cmocka_unit_test_setup(test_change_returns_aside, setup),
         cmocka_unit_test_setup(test_reset_of_partition_drops_spis, setup),
+        cmocka_unit_test_setup(test_reset_of_partition_ends_signals, setup),
         cmocka_unit_test_setup(test_never_settles, setup),
         cmocka_unit_test_setup(test_other_vcpu, setup),
         cmocka_unit_test_setup(test_calls_other_vcpu_once, setup),
@@ -1090,5 +1154,8 @@ int main(void)
         cmocka_unit_test_setup(test_random, setup),
     };
 
-    return cmocka_run_group_tests_name("listed", tests, NULL, NULL);
+    int failed = cmocka_run_group_tests_name("writes arrive at once", tests, NULL, NULL);
+
+    is_late = true;
+    return failed + cmocka_run_group_tests_name("writes arrive late", tests, NULL, NULL);
 }

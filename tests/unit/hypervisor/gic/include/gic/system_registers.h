@@ -8,6 +8,25 @@
 
 #define ICC_CTLR_EOI_MODE   (UINT64_C(1) << 1)
 #define ICC_CTLR_PRIORITIES (UINT64_C(7) << 8)
+#define ICH_VTR_PREEMPTION  (UINT64_C(7) << 26)
+
+/* Registers that have no function of their own. */
+#define ICC_SRE_EL1   "ICC_SRE_EL1"
+#define ICH_AP0R0_EL2 "ICH_AP0R0_EL2"
+#define ICH_AP0R1_EL2 "ICH_AP0R1_EL2"
+#define ICH_AP0R2_EL2 "ICH_AP0R2_EL2"
+#define ICH_AP0R3_EL2 "ICH_AP0R3_EL2"
+#define ICH_AP1R0_EL2 "ICH_AP1R0_EL2"
+#define ICH_AP1R1_EL2 "ICH_AP1R1_EL2"
+#define ICH_AP1R2_EL2 "ICH_AP1R2_EL2"
+#define ICH_AP1R3_EL2 "ICH_AP1R3_EL2"
+#define ICH_HCR_EL2   "ICH_HCR_EL2"
+#define ICH_VMCR_EL2  "ICH_VMCR_EL2"
+#define ICH_VTR_EL2   "ICH_VTR_EL2"
+#define ICC_SRE_OWN   UINT64_C(7)
+
+#define GIC_REGISTER_READ(name)         interface_read(name)
+#define GIC_REGISTER_WRITE(name, value) interface_write(name, value)
 
 void gic_registers_reset(void);
 uint64_t gic_registers_hide_active(void);
@@ -19,6 +38,8 @@ void gic_registers_send_group0(uint64_t value);
 void gic_registers_send_group1(uint64_t value);
 
 /* interface.c */
+uint64_t interface_read(const char *name);
+void interface_write(const char *name, uint64_t value);
 unsigned gic_registers_priority_bits(void);
 uint64_t gic_registers_control(void);
 void gic_registers_set_control(uint64_t value);
