@@ -9,6 +9,7 @@
 #include "entry/syndrome.h"
 #include "gic/distributor.h"
 #include "gic/listed.h"
+#include "gic/listed_common.h"
 #include "gic/redistributor.h"
 #include "hypercall/hypercall.h"
 #include "hypervisor/registers.h"
@@ -133,6 +134,37 @@ static enum access_result answer_register(unsigned name, bool read, uint64_t *va
     return ACCESS_DONE;
 }
 
+/* Handles a trapped access to a register that both groups of interrupts have in common, of a guest
+ * with listed interrupts. Returns false if it is none of these. */
+static bool access_listed_common(struct registers *registers, uint64_t syndrome)
+{
+    unsigned name = (unsigned)syndrome & REGISTER_NAME_MASK;
+    unsigned target = (unsigned)REGISTER_TARGET(syndrome);
+    bool read = REGISTER_READ(syndrome);
+
+    switch (name) {
+    case REGISTER_PMR:
+        if (read) {
+            set_value(registers, target, listed_common_mask());
+        } else {
+            listed_common_set_mask(register_value(registers, target));
+        }
+        return true;
+    case REGISTER_CTLR:
+        if (read) {
+            set_value(registers, target, listed_common_control());
+        } else {
+            listed_common_set_control(register_value(registers, target));
+        }
+        return true;
+    case REGISTER_RPR:
+        set_value(registers, target, listed_common_running_priority());
+        return true;
+    default:
+        return false;
+    }
+}
+
 static enum access_result system_register(struct vcpu *vcpu, struct registers *registers,
                                           uint64_t syndrome)
 {
@@ -156,6 +188,9 @@ static enum access_result system_register(struct vcpu *vcpu, struct registers *r
         return ACCESS_DONE;
     default:
         vcpu->report.exits[EXIT_REGISTER]++;
+        if (access_listed_common(registers, syndrome)) {
+            return ACCESS_DONE;
+        }
         result = answer_register(name, REGISTER_READ(syndrome), &value);
         if (result != ACCESS_UNDEFINED && REGISTER_READ(syndrome)) {
             set_value(registers, (unsigned)REGISTER_TARGET(syndrome), value);

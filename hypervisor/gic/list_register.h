@@ -30,9 +30,10 @@
 #define LIST_CONTROL_ABSENT       (UINT64_C(1) << 2)  /* LRENPIE: EOIcount is not 0 */
 #define LIST_CONTROL_NONE_PENDING (UINT64_C(1) << 3)  /* NPIE: no list register is pending */
 #define LIST_CONTROL_TRAP_COMMON  (UINT64_C(1) << 10) /* TC: registers of both groups trap */
-#define LIST_CONTROL_TRAP_DIR     (UINT64_C(1) << 14) /* TDIR: writes to ICC_DIR_EL1 trap */
-#define LIST_CONTROL_ENDS_SHIFT   27 /* EOIcount: ends of interrupts in no list register */
-#define LIST_CONTROL_ENDS         (UINT64_C(0x1f) << LIST_CONTROL_ENDS_SHIFT)
+#define LIST_CONTROL_TRAP_DIR \
+    (UINT64_C(1) << 14)            /* TDIR: writes to ICC_DIR_EL1 trap, if implemented */
+#define LIST_CONTROL_ENDS_SHIFT 27 /* EOIcount: ends of interrupts in no list register */
+#define LIST_CONTROL_ENDS       (UINT64_C(0x1f) << LIST_CONTROL_ENDS_SHIFT)
 
 /* Returns the value for an interrupt of the guest. `state`: bits of LIST_STATE; a PPI or SPI is not
  * both pending and active, because its pending state is the GIC's (IHI 0069, ICH_LR<n>_EL2.HW). */

@@ -456,6 +456,9 @@ const char *listed_start(struct vcpu *vcpu)
         return "listed interrupts need two list registers, not in core";
     }
     gic_registers_split_ends();
+    vcpu->list.deactivation_trap = (gic_registers_virtual_type() & ICH_VTR_TRAP_DIR) != 0
+                                       ? LIST_CONTROL_TRAP_DIR
+                                       : LIST_CONTROL_TRAP_COMMON;
     vcpu->list.registers = (UINT32_C(1) << gic_registers_list_count()) - 1;
     vcpu->list.is_raw =
         vcpu->partition->constant.shares_group1 && gic_registers_mask_has_lowest_priority();

@@ -147,14 +147,14 @@ uint64_t lists_control(const struct lists *lists)
 {
     bool is_waiting = lists->threshold != LISTS_IDLE;
     bool has_evicted = lists->vcpu->list.evicted_count != 0;
-    uint64_t control = LIST_CONTROL_ENABLE;
+    uint64_t control = LIST_CONTROL_ENABLE, trap = lists->vcpu->list.deactivation_trap;
 
     if (lists->guest_splits) {
         if (is_waiting) {
-            control |= LIST_CONTROL_UNDERFLOW | LIST_CONTROL_NONE_PENDING | LIST_CONTROL_TRAP_DIR;
+            control |= LIST_CONTROL_UNDERFLOW | LIST_CONTROL_NONE_PENDING | trap;
         }
         if (has_evicted) {
-            control |= LIST_CONTROL_TRAP_DIR;
+            control |= trap;
         }
         return control;
     }
@@ -164,7 +164,7 @@ uint64_t lists_control(const struct lists *lists)
         control |= LIST_CONTROL_UNDERFLOW | (lists->control & LIST_CONTROL_NONE_PENDING);
     }
     if (has_evicted) {
-        control |= LIST_CONTROL_UNDERFLOW | LIST_CONTROL_ABSENT | LIST_CONTROL_TRAP_DIR;
+        control |= LIST_CONTROL_UNDERFLOW | LIST_CONTROL_ABSENT | trap;
     }
     return control;
 }

@@ -43,6 +43,7 @@ static inline uint32_t list_changes_group(uint32_t spi)
 struct interrupt_list {
     /* The CPU interface shows priorities as the other security state has them: 0x80 | P >> 1. */
     bool is_raw;
+    uint64_t deactivation_trap;           /* bit of ICH_HCR_EL2 that traps writes to ICC_DIR_EL1 */
     uint32_t registers;                   /* the list registers that the processor has: bits */
     uint32_t number;                      /* INTID acknowledged last: its priority is dropped */
     uint32_t priority;                    /* priority of that interrupt */

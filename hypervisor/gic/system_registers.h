@@ -45,6 +45,7 @@
 /* Fields of ICH_VTR_EL2: number of list registers - 1, and number of preemption bits - 1. Bits of
  * ICH_VMCR_EL2. */
 #define ICH_VTR_LISTS      UINT64_C(0x1f)
+#define ICH_VTR_TRAP_DIR   (UINT64_C(1) << 19) /* TDS: ICH_HCR_EL2.TDIR is implemented */
 #define ICH_VTR_PREEMPTION (UINT64_C(7) << 26)
 #define ICH_VMCR_GROUP1    (UINT64_C(1) << 1) /* VENG1: the guest has enabled Group 1 */
 #define ICH_VMCR_SPLIT     (UINT64_C(1) << 9) /* VEOIM: EOImode of the guest */
@@ -246,6 +247,23 @@ static inline uint64_t gic_registers_list_control(void)
 static inline void gic_registers_control_lists(uint64_t value)
 {
     GIC_REGISTER_WRITE(ICH_HCR_EL2, value);
+}
+
+/* Returns ICH_VTR_EL2. */
+static inline uint64_t gic_registers_virtual_type(void)
+{
+    return GIC_REGISTER_READ(ICH_VTR_EL2);
+}
+
+/* Read and write ICH_VMCR_EL2: the guest's settings of its CPU interface. */
+static inline uint64_t gic_registers_guest_control(void)
+{
+    return GIC_REGISTER_READ(ICH_VMCR_EL2);
+}
+
+static inline void gic_registers_set_guest_control(uint64_t value)
+{
+    GIC_REGISTER_WRITE(ICH_VMCR_EL2, value);
 }
 
 /* Returns true if the guest uses EOImode 1. */

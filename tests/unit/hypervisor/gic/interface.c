@@ -179,6 +179,24 @@ void interface_guest_end(void)
     }
 }
 
+/* 5 bits of priorities, 16 of INTIDs, and A3V. */
+uint64_t gic_registers_virtual_type(void)
+{
+    return UINT64_C(4) << 29 | UINT64_C(4) << 26 | UINT64_C(1) << 21 |
+           (own()->has_no_trap_of_deactivation ? 0 : ICH_VTR_TRAP_DIR) | (own()->list_count - 1);
+}
+
+uint64_t gic_registers_guest_control(void)
+{
+    return own()->guest_control | (own()->guest_splits ? ICH_VMCR_SPLIT : 0);
+}
+
+void gic_registers_set_guest_control(uint64_t value)
+{
+    own()->guest_control = value & ~ICH_VMCR_SPLIT;
+    own()->guest_splits = (value & ICH_VMCR_SPLIT) != 0;
+}
+
 bool gic_registers_guest_splits_end(void)
 {
     return own()->guest_splits;
@@ -280,6 +298,8 @@ void gic_registers_mask(uint32_t priority)
 
 void gic_registers_control_lists(uint64_t value)
 {
+    gic_model_require(!own()->has_no_trap_of_deactivation || (value & LIST_CONTROL_TRAP_DIR) == 0,
+                      "TDIR is set only if it exists (ICH_VTR_EL2.TDS)", value);
     own()->control = value & ~LIST_CONTROL_ENDS;
     own()->ends = (uint32_t)((value & LIST_CONTROL_ENDS) >> LIST_CONTROL_ENDS_SHIFT);
 }

@@ -24,10 +24,12 @@ struct interface {
     /* Virtual. */
     unsigned list_count;
     uint64_t lists[16];
-    bool has_written_lists; /* since the last context synchronization event */
-    uint64_t control;       /* ICH_HCR_EL2 without EOIcount */
-    uint32_t ends;          /* EOIcount */
-    bool guest_splits;      /* the guest has EOImode 1 */
+    bool has_written_lists;           /* since the last context synchronization event */
+    uint64_t control;                 /* ICH_HCR_EL2 without EOIcount */
+    uint32_t ends;                    /* EOIcount */
+    bool guest_splits;                /* the guest has EOImode 1 */
+    uint64_t guest_control;           /* ICH_VMCR_EL2 but for that */
+    bool has_no_trap_of_deactivation; /* ICH_VTR_EL2.TDS is 0 */
     /* Interrupts that the guest has acknowledged and whose priority it has not dropped. */
     struct {
         uint32_t number, priority;

@@ -13,6 +13,7 @@
 #include "gic/distributor.h"
 #include "gic/list_register.h"
 #include "gic/listed.h"
+#include "gic/listed_common.h"
 #include "gic/lists.h"
 #include "gic/setup.h"
 #include "gic/system_registers.h"
@@ -300,7 +301,7 @@ static void deactivate(unsigned i)
         return;
     }
     sources[i].is_active = false;
-    if ((made.interface.control & LIST_CONTROL_TRAP_DIR) != 0) {
+    if ((made.interface.control & machine_vcpu.list.deactivation_trap) != 0) {
         listed_deactivate(&machine_vcpu, numbers[i]);
     } else {
         interface_guest_deactivate(numbers[i]);
@@ -1091,6 +1092,27 @@ static void step(void)
     }
 }
 
+/* A guest's accesses to the registers that both groups have in common. */
+static void test_common_registers(void **state)
+{
+    (void)state;
+    assert_int_equal(listed_common_control(), 0x48400);
+    listed_common_set_control(UINT64_MAX);
+    assert_int_equal(listed_common_control(), 0x48403);
+    assert_true(made.interface.guest_splits);
+    listed_common_set_mask(UINT64_MAX);
+    assert_int_equal(listed_common_mask(), 0xf8);
+    listed_common_set_control(0);
+    assert_int_equal(listed_common_control(), 0x48400);
+    assert_int_equal(listed_common_mask(), 0xf8);
+    assert_int_equal(listed_common_running_priority(), 0xff);
+    enable(LEVEL, true);
+    raise(LEVEL);
+    settle();
+    acknowledge();
+    assert_int_equal(listed_common_running_priority(), sources[LEVEL].priority);
+}
+
 static void test_random(void **state)
 {
     for (unsigned seed = 1; seed <= SEEDS; seed++) {
@@ -1099,6 +1121,7 @@ static void test_random(void **state)
         made.interface.list_count = 2 + seed % 4;
         made.gic.two_securities = machine_partition.constant.shares_group1 = seed % 5 == 0;
         made.interface.is_raw = seed % 10 == 0;
+        made.interface.has_no_trap_of_deactivation = seed % 7 == 0;
         machine_vcpu.shared = seed % 2 == 0 ? &shared : NULL;
         start_core();
         gic_open_core(&machine_vcpu);
@@ -1151,6 +1174,7 @@ int main(void)
         cmocka_unit_test_setup(test_calls_other_vcpu_once, setup),
         cmocka_unit_test_setup(test_foreign, setup),
         cmocka_unit_test_setup(test_views_of_priorities, setup),
+        cmocka_unit_test_setup(test_common_registers, setup),
         cmocka_unit_test_setup(test_random, setup),
     };
 

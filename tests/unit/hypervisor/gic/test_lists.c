@@ -24,6 +24,7 @@ static int setup(void **state)
     memset(&vcpu, 0, sizeof(vcpu));
     lists = (struct lists){
         .vcpu = &vcpu, .count = COUNT, .running = LISTS_IDLE, .threshold = LISTS_IDLE};
+    vcpu.list.deactivation_trap = LIST_CONTROL_TRAP_DIR;
     return 0;
 }
 

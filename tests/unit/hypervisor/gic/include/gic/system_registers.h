@@ -8,6 +8,8 @@
 
 #define ICC_CTLR_EOI_MODE   (UINT64_C(1) << 1)
 #define ICC_CTLR_PRIORITIES (UINT64_C(7) << 8)
+#define ICH_VTR_TRAP_DIR    (UINT64_C(1) << 19)
+#define ICH_VMCR_SPLIT      (UINT64_C(1) << 9)
 #define ICH_VTR_PREEMPTION  (UINT64_C(7) << 26)
 
 /* Registers that have no function of their own. */
@@ -56,6 +58,9 @@ void gic_registers_deactivate(uint32_t number);
 void gic_registers_mask(uint32_t priority);
 void gic_registers_control_lists(uint64_t value);
 uint64_t gic_registers_list_control(void);
+uint64_t gic_registers_virtual_type(void);
+uint64_t gic_registers_guest_control(void);
+void gic_registers_set_guest_control(uint64_t value);
 bool gic_registers_guest_splits_end(void);
 uint32_t gic_registers_guest_running_priority(void);
 unsigned gic_registers_list_count(void);
