@@ -107,6 +107,10 @@ static inline void translations_use(struct shared_core *core, const struct vcpu 
  * payer, and sets the core's timer. */
 void scheduler_resume(struct shared_core *core, struct vcpu *vcpu);
 
+/* Writes the times that the guest of the VCPU reads, right before the guest continues. `executed`:
+ * its virtual time. */
+void scheduler_show_times(const struct shared_core *core, struct vcpu *vcpu, uint64_t executed);
+
 /* Charges the payer for the core's time until now. Returns the time until which it was charged. */
 uint64_t scheduler_charge(struct shared_core *core);
 

@@ -262,7 +262,24 @@ static void schedule_once(struct processor *processor, uint64_t now)
     } else {
         change_to(processor, next);
     }
-    times_show(&current->shared->times, current->report.used, core->ledger.charged);
+}
+
+/* Returns the virtual time of the VCPU, whose guest has been left. `now`: as of schedule(). */
+static uint64_t executed_until(const struct shared_core *core, const struct vcpu *vcpu,
+                               uint64_t now)
+{
+    uint64_t uncharged = core->ledger.payer == vcpu ? now - core->ledger.charged : 0;
+
+    return times_executed(&vcpu->shared->times, vcpu->report.used + uncharged);
+}
+
+void scheduler_show_times(const struct shared_core *core, struct vcpu *vcpu, uint64_t executed)
+{
+    struct times *times = &vcpu->shared->times;
+    uint64_t used = vcpu->report.used, charged = core->ledger.charged;
+
+    times_show_stolen(times, used, charged);
+    times_return(times, executed, used, charged, scheduler_time(), core->ledger.costs.way_back);
 }
 
 /* The interrupts that are handled when a VCPU continues may be the hypervisor's own, where the
@@ -270,16 +287,18 @@ static void schedule_once(struct processor *processor, uint64_t now)
  * made. */
 static void schedule(struct processor *processor, uint64_t now)
 {
-    for (;;) {
-        schedule_once(processor, now);
-        if (!processor->shared->reschedule) {
-            return;
+    struct shared_core *core = processor->shared;
+    struct vcpu *current = processor->vcpu;
+    uint64_t executed = executed_until(core, current, now);
+
+    schedule_once(processor, now);
+    while (core->reschedule) {
+        if (current->shared->is_called) {
+            take_message(current);
         }
-        if (processor->vcpu->shared->is_called) {
-            take_message(processor->vcpu);
-        }
-        now = scheduler_charge(processor->shared);
+        schedule_once(processor, scheduler_charge(core));
     }
+    scheduler_show_times(core, current, executed);
 }
 
 void scheduler_wait(struct vcpu *vcpu)

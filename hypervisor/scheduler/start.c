@@ -191,7 +191,7 @@ void scheduler_start_guest(struct vcpu *vcpu)
         shared->partition_starts = vcpu->partition->boot_vcpu.starts;
         times_start(&shared->times, vcpu->report.used, core->ledger.charged);
     }
-    times_show(&shared->times, vcpu->report.used, core->ledger.charged);
+    scheduler_show_times(core, vcpu, times_executed(&shared->times, vcpu->report.used));
     trace_guest(vcpu, TRACE_START);
     translations_use(core, vcpu);
     lazy_registers_load_vectors(vcpu);

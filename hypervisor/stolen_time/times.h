@@ -3,8 +3,13 @@
  * The time in which a VCPU does not execute, and the part of it in which the VCPU has work (stolen
  * time). Pure logic. All times are ticks of CNTPCT_EL0.
  *
- * A VCPU counts as executing while it is charged, and during a way back to its guest that another
- * VCPU has paid. So its absence is the rest of the time, and its virtual time never goes back.
+ * A VCPU is absent from when its guest is left, because another VCPU may execute or interrupts,
+ * until right before its guest continues. The changes that the VCPU pays are a part of its absence.
+ * So its virtual time is the time for which its guest has executed, and the hypervisor for the
+ * guest's own exits, and never goes back.
+ *
+ * For stolen time the VCPU counts as executing while it is charged, and during a way back to its
+ * guest that another VCPU has paid.
  */
 #ifndef STOLEN_TIME_TIMES_H
 #define STOLEN_TIME_TIMES_H
@@ -26,10 +31,10 @@ struct times {
     /* Ticks in which the VCPU had no work. While it has no work: these ticks less the time at which
      * the work ended. */
     uint64_t idle;
-    /* Ticks of the ways back to the guest for which others paid in advance. The guest executes in a
-     * part of them, so they are no absence: virtual time would go back. */
-    uint64_t prepaid;
-    uint64_t stolen; /* ticks that the guest reads as stolen, in nanoseconds */
+    uint64_t prepaid; /* ticks of the ways back to the guest for which others paid in advance */
+    uint64_t stolen;  /* ticks that the guest reads as stolen, in nanoseconds */
+    /* While the guest executes: its virtual time less the ticks for which the VCPU was charged. */
+    uint64_t executed_free;
 };
 
 /* Initialises the times of a VCPU that has no work. `frequency`: of CNTPCT_EL0, in Hz. */
@@ -40,6 +45,7 @@ static inline void times_init(struct times *times, struct vcpu_times *shown, uin
     times->idle = 0;
     times->prepaid = 0;
     times->stolen = 0;
+    times->executed_free = 0;
 }
 
 /* The VCPU begins to execute, and another one has paid in advance for `ticks`. */
@@ -61,20 +67,39 @@ static inline void times_unblock(struct times *times, uint64_t now)
 }
 
 /* A guest starts on the VCPU, which executes: no time has been stolen from this guest yet. `used`:
- * ticks for which the VCPU was charged until `now`. */
-static inline void times_start(struct times *times, uint64_t used, uint64_t now)
+ * ticks for which the VCPU was charged until `charged`. */
+static inline void times_start(struct times *times, uint64_t used, uint64_t charged)
 {
-    times->idle = now - used - times->prepaid;
+    times->idle = charged - used - times->prepaid;
     times->stolen = 0;
 }
 
-/* Writes the times that the guest reads. Called when the VCPU begins to execute. `used`: ticks for
- * which it was charged until `now`. */
-static inline void times_show(struct times *times, uint64_t used, uint64_t now)
+/* The VCPU's guest has been left, after the VCPU was charged for `used` ticks. Returns the guest's
+ * virtual time. */
+static inline uint64_t times_executed(const struct times *times, uint64_t used)
 {
-    struct vcpu_times *shown = times->shown;
-    uint64_t absence = now - used - times->prepaid;
-    uint64_t stolen = absence - times->idle;
+    return used + times->executed_free;
+}
+
+/* Writes the absence that the guest reads. Called at `now`, as late as possible before the guest
+ * continues. `executed`: its virtual time. `used`: ticks for which the VCPU was charged until
+ * `charged`, which is after `now` if another VCPU has paid in advance: the guest executes then
+ * without a charge. `way_back`: from `now` to the guest's first instruction, at most. */
+static inline void times_return(struct times *times, uint64_t executed, uint64_t used,
+                                uint64_t charged, uint64_t now, uint64_t way_back)
+{
+    struct vcpu_absence *shown = &times->shown->absence;
+
+    times->executed_free = executed + (charged - now) - used;
+    __atomic_store_n(&shown->ticks, now - executed, __ATOMIC_RELAXED);
+    __atomic_store_n(&shown->ways_back, shown->ways_back + way_back, __ATOMIC_RELAXED);
+}
+
+/* Writes the stolen time that the guest reads. Called when the VCPU begins to execute. `used`:
+ * ticks for which it was charged until `charged`. */
+static inline void times_show_stolen(struct times *times, uint64_t used, uint64_t charged)
+{
+    uint64_t stolen = charged - used - times->prepaid - times->idle;
     times_product nanoseconds;
 
     /* What a guest reads must not decrease: Linux would take the difference for a very long time.
@@ -83,8 +108,7 @@ static inline void times_show(struct times *times, uint64_t used, uint64_t now)
         times->stolen = stolen;
     }
     nanoseconds = (times_product)times->stolen * times->factor;
-    __atomic_store_n(&shown->absence.ticks, absence, __ATOMIC_RELAXED);
-    __atomic_store_n(&shown->stolen_time.nanoseconds, (uint64_t)(nanoseconds >> 32),
+    __atomic_store_n(&times->shown->stolen_time.nanoseconds, (uint64_t)(nanoseconds >> 32),
                      __ATOMIC_RELAXED);
 }
 

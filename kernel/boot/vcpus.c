@@ -8,6 +8,9 @@
 #include "kernel/print.h"
 #include "kernel/thread.h"
 #include "kernel/vcpu.h"
+#include "kernel/virtual_time.h"
+#include "machine/absence.h"
+#include "sched/core.h"
 #include "sched/vcpu_supply.h"
 #include "time/clock.h"
 #include <string.h>
@@ -118,8 +121,12 @@ void vcpus_start(void)
 {
     char *text = heap_allocate(VCPU_ARGUMENTS_TEXT_BYTES);
     struct supply supply;
+    bool share_is_read = supply_read(&supply);
 
-    vcpu_supply_set(supply_read(&supply) ? &supply : NULL);
+    vcpu_supply_set(share_is_read ? &supply : NULL);
+    if (share_is_read && virtual_time_init() == RESULT_OK) {
+        core_follow_absence(virtual_time_absence());
+    }
     boot_vcpus = heap_allocate(sizeof(*boot_vcpus));
     if (boot_vcpus == NULL || text == NULL || !read_argument(&boot_vcpus->arguments, text) ||
         !create_all()) {

@@ -27,7 +27,7 @@ uint8_t scheduler_caller_vcpu(void);
 /* Declares an attached interrupt as the clock's: scheduler_interrupt_pay() is not called for it. */
 void interrupt_set_alarm(uint32_t number);
 
-/* Counts the interrupt and charges the time so far to the interrupted thread. */
+/* Begins the interrupt's time. The interrupted thread pays for the time so far. */
 void scheduler_interrupt_enter(void);
 
 /* The handlers of one interrupt have run, those of another follow. Charges the time of the former,
@@ -44,7 +44,7 @@ void scheduler_interrupt_next(void);
 uint64_t scheduler_interrupt_pay(uint8_t *payer);
 
 /*
- * Charges the time since enter, or the last interrupt, to interrupts. Returns the context to
+ * Counts the interrupt, and charges the time since enter, or the last interrupt. Returns the context to
  * continue: `interrupted`, or that of a more urgent thread that a handler woke. If handlers nest,
  * only the outermost exit switches; inner ones return `interrupted` unread.
  */

@@ -2,6 +2,7 @@
 #include "kernel/virtual_time.h"
 
 #include "machine/machine.h"
+#include "machine/absence.h"
 #include "time/clock.h"
 #include <arch/cpu.h>
 #include <arch/hypercalls.h>
@@ -13,11 +14,20 @@
 static const struct vcpu_absence always_present;
 static const struct vcpu_absence *shown = &always_present;
 
+const struct vcpu_absence *virtual_time_absence(void)
+{
+    return shown != &always_present ? shown : NULL;
+}
+
 enum result virtual_time_init(void)
 {
-    uint64_t address = machine_call(CALL_HYPERVISOR_TIMES);
+    uint64_t address;
     enum result result;
 
+    if (shown != &always_present) {
+        return RESULT_OK;
+    }
+    address = machine_call(CALL_HYPERVISOR_TIMES);
     if ((uint32_t)address == UINT32_MAX) { /* NOT_SUPPORTED; some firmware returns only 32 bits */
         return RESULT_UNSUPPORTED;
     }

@@ -8,7 +8,6 @@
 
 #include "sched/core.h"
 #include "sched/thread_private.h"
-#include <arch/cpu.h>
 
 /* Charges the running, or interrupted, thread for `ticks` until `now`. One that has blocked or
  * ended has been charged, and used no time since. */
@@ -26,7 +25,7 @@ static inline void charge_thread(struct core *core, uint64_t ticks, uint64_t now
  * has not blocked. */
 static inline uint64_t charge_running(struct core *core)
 {
-    uint64_t now = arch_clock_ticks();
+    uint64_t now = core_now(core);
     uint64_t ticks = ledger_take(&core->ledger, now);
 
     core->current->run_ticks += ticks;
@@ -52,7 +51,7 @@ void charge_work_beyond(struct core *core, struct vcpu *payer, const struct thre
  * no budget either. */
 static inline void charge_work(struct core *core, struct vcpu *payer, const struct thread *running)
 {
-    uint64_t now = arch_clock_ticks();
+    uint64_t now = core_now(core);
 
     if (payer == NULL) {
         core_take_unpaid(core, now);

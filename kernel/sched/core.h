@@ -10,6 +10,8 @@
 #include "sched/policy.h"
 #include "sched/timer_thread.h"
 #include "time/timer_queue.h"
+#include <arch/cpu.h>
+#include <arch/vcpu_times.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -23,6 +25,8 @@ struct core {
     uint64_t interrupts;
     uint64_t interrupt_began; /* counter value at which the handlers of this interrupt began */
     struct ledger ledger;
+    /* For how long the processor has executed other guests; NULL: it executes this one alone. */
+    const struct vcpu_absence *absence;
     uint64_t context_switches;
     unsigned interrupt_depth;  /* nesting of interrupt handlers */
     unsigned preemption_depth; /* nesting of scheduler_preemption_disable() */
@@ -46,10 +50,25 @@ struct core *core_this(void) __attribute__((const));
 /* Sets up a core without threads and timers. Boot. */
 void core_init(void);
 
+/* Nobody pays for the time for which the processor does not execute this guest, from now on. NULL:
+ * there is none. Thread context. */
+void core_follow_absence(const struct vcpu_absence *absence);
+
+/* core_now() where the processor executes other guests, too. Not inline, and apart, because that
+ * keeps it out of the way of kernels that have a processor of their own. */
+uint64_t core_now_beside_others(struct core *core);
+
+/* Reads the counter, and lets the time for which the processor was absent until now pass in the
+ * ledger. The time of an interrupted thread is charged before that. Interrupts masked. */
+static inline uint64_t core_now(struct core *core)
+{
+    return core->absence == NULL ? arch_clock_ticks() : core_now_beside_others(core);
+}
+
 /* Returns the time of a decision in a thread, a counter value that never goes back. When the
  * running thread has blocked or ended, it is the time at which it did: the time after that is not
  * the thread's. Thread context, interrupts masked. */
-uint64_t core_thread_now(const struct core *core);
+uint64_t core_thread_now(struct core *core);
 
 /* Charges the running thread for its time until core_thread_now(), or the interrupted thread until
  * the interrupt. Returns that time, so that a handler that wakes several threads decides for all of

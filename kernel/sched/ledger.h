@@ -20,7 +20,10 @@
  *
  * A payer without a VCPU is nobody, too. So the time that threads have executed, the time that
  * VCPUs have paid for the kernel, and the time that nobody has paid (vcpu_report.unpaid) add up to
- * all time.
+ * all time but the absence.
+ *
+ * Where other guests share the processor, it does not execute this one all of the time. The ledger is
+ * told how long it has been absent, and nobody here pays for that: ledger_pass().
  *
  * The kernel reads the counter when an interrupt's handlers begin, and when a thread has been
  * chosen. What an interrupt takes before the first reading and after the last, the overhead, is
@@ -36,16 +39,31 @@
 struct vcpu;
 
 struct ledger {
-    uint64_t charged;   /* all time before is on an account */
+    uint64_t charged;   /* all time before is on an account, or passed in absence */
     struct vcpu *payer; /* of the interrupt since then; NULL: nobody. Valid if has_payer */
     bool has_payer;     /* the interrupt has woken a thread, or its handler has named a payer */
     uint64_t overhead;  /* of an interrupt, in ticks; 0 until it is known */
+    uint64_t absence;   /* ticks that ledger_pass() has passed */
 };
 
 /* Begins at `now`. */
 static inline void ledger_init(struct ledger *ledger, uint64_t now)
 {
     *ledger = (struct ledger){.charged = now};
+}
+
+/* The processor has been absent for `absence` ticks until `now`, since some time in the past. Called
+ * for each reading of the counter that ends a payer's time, so that those since the reading before
+ * are nobody's. The absence may be ahead of the time: the rest is passed later. */
+static inline void ledger_pass(struct ledger *ledger, uint64_t absence, uint64_t now)
+{
+    uint64_t ticks = absence - ledger->absence;
+
+    if (ticks > now - ledger->charged) {
+        ticks = now - ledger->charged;
+    }
+    ledger->charged += ticks;
+    ledger->absence += ticks;
 }
 
 /* Returns the ticks until `now` that are on no account yet. The caller charges them. */

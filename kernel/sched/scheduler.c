@@ -98,7 +98,7 @@ void scheduler_start(void)
     if (thread_make(&core->idle, &attributes, idle, core) != RESULT_OK) {
         panic("no memory for the idle thread");
     }
-    core_take_unpaid(core, arch_clock_ticks());
+    core_take_unpaid(core, core_now(core));
     core->idle->state = THREAD_RUNNING;
     core->current = core->idle;
     next = choose(core, core->ledger.charged);
@@ -115,7 +115,7 @@ static void switch_at(struct core *core, unsigned urgency, uint64_t now)
     struct thread *next = choose(core, now);
 
     if (thread_urgency(previous) < urgency) {
-        core_take_unpaid(core, arch_clock_ticks());
+        core_take_unpaid(core, core_now(core));
     }
     begin_time(core, next);
     if (next != previous) {
@@ -191,10 +191,9 @@ void scheduler_interrupt_enter(void)
 {
     struct core *core = core_this();
 
-    core->interrupts++;
     core->interrupt_depth++;
     if (core->interrupt_depth == 1) {
-        core->interrupt_began = arch_clock_ticks();
+        core->interrupt_began = core_now(core);
     }
 }
 
@@ -221,7 +220,7 @@ __attribute__((noinline)) void scheduler_interrupt_next(void)
 static inline void charge_decision(struct core *core, const struct thread *next)
 {
     if (!core->ledger.has_payer) {
-        core_take_unpaid(core, arch_clock_ticks());
+        core_take_unpaid(core, core_now(core));
     } else if (ledger_next_pays(&core->ledger, thread_payer(next))) {
         core->ledger.has_payer = false;
     } else {
@@ -236,6 +235,7 @@ struct arch_context *scheduler_interrupt_exit(struct arch_context *interrupted)
     struct thread *next;
     uint64_t now;
 
+    core->interrupts++; /* here, because no handler waits for it */
     if (core->interrupt_depth != 1 || previous == NULL) {
         core->interrupt_depth--;
         return interrupted;
@@ -247,7 +247,7 @@ struct arch_context *scheduler_interrupt_exit(struct arch_context *interrupted)
     }
     charge_interrupted(core);
     core->interrupt_depth = 0;
-    now = arch_clock_ticks();
+    now = core_now(core);
     if (core->ledger.has_payer &&
         policy_work_ends_budget(core->ledger.payer, now - core->ledger.charged)) {
         charge_interrupt(core); /* first, because the choice depends on it */

@@ -40,12 +40,14 @@ static struct thread *calling_thread(void)
 /* Returns the ticks for which a thread has executed. */
 static inline uint64_t executed_ticks(const struct thread *thread)
 {
-    const struct core *core = core_this();
+    struct core *core = core_this();
+    uint64_t now;
 
     if (thread != core->current || core->interrupt_depth != 0) {
         return thread->run_ticks;
     }
-    return thread->run_ticks + arch_clock_ticks() - core->ledger.charged;
+    now = core_now(core);
+    return thread->run_ticks + (now - core->ledger.charged);
 }
 
 static void set_owner(struct mutex *mutex, struct thread *owner)

@@ -21,7 +21,11 @@ struct vcpu_absence {
     /* Ticks of CNTPCT_EL0 during which the VCPU did not execute. CNTPCT_EL0 minus these ticks is
      * its virtual time. */
     uint64_t ticks;
-    uint64_t reserved[7];
+    /* Ticks of the ways back to the guest from the hypervisor, at most, which are no part of the
+     * ticks above: the guest executes in a part of each of them, so that they may be ahead of the
+     * time. The number grows each time the VCPU executes again. */
+    uint64_t ways_back;
+    uint64_t reserved[6];
 };
 
 struct vcpu_times {

@@ -42,6 +42,7 @@ static struct machine {
 
     uint64_t ticks;
     uint64_t reading_ticks; /* host_clock_set_reading_ticks() */
+    void (*around_reading)(bool has_read);
     uint64_t alarm_ticks;
     bool alarm_set;
 } machine;
@@ -191,8 +192,27 @@ bool host_interrupt_happened(void)
 
 uint64_t arch_clock_ticks(void)
 {
+    uint64_t ticks;
+
+    if (machine.around_reading != NULL) {
+        machine.around_reading(false);
+    }
     machine.ticks += machine.reading_ticks;
-    return machine.ticks;
+    ticks = machine.ticks;
+    if (machine.around_reading != NULL) {
+        machine.around_reading(true);
+    }
+    return ticks;
+}
+
+void host_clock_watch(void (*around)(bool has_read))
+{
+    machine.around_reading = around;
+}
+
+void host_clock_pass(uint64_t ticks)
+{
+    machine.ticks += ticks;
 }
 
 void host_clock_set_reading_ticks(uint64_t ticks)

@@ -254,9 +254,9 @@ static void test_stolen_time_ends_when_a_vcpu_blocks(void **state)
     times_unblock(&shared[0].times, START + 50);
     policy_unblock(&core.policy, 0, START + 50);
     (void)ledger_charge(&core, START + 60); /* VCPU 0 waits for VCPU 1 */
-    times_show(&shared[0].times, vcpus[0].report.used, START + 60);
+    times_show_stolen(&shared[0].times, vcpus[0].report.used, START + 60);
     assert_int_equal(shown[0].stolen_time.nanoseconds, 10);
-    times_show(&shared[2].times, vcpus[2].report.used, START + 60);
+    times_show_stolen(&shared[2].times, vcpus[2].report.used, START + 60);
     assert_int_equal(shown[2].stolen_time.nanoseconds, 60);
 }
 

@@ -2,7 +2,8 @@
 /*
  * The ledger of a core (sched/ledger.h): random events against a model, and the whole kernel on a
  * machine on which each reading of the clock takes time. All ticks are on accounts, each once, and
- * a thread pays nothing for the wake-ups of others.
+ * a thread pays nothing for the wake-ups of others, nor for the time for which the processor
+ * executes other guests, whenever it does.
  */
 #include "kernel/sync.h"
 #include "kernel/vcpu.h"
@@ -158,7 +159,8 @@ static void work(void *argument)
 }
 
 /* Returns the time that is on no account: until the latest charge, without what VCPUs have paid for
- * threads and the kernel, what other threads have executed, and what nobody has paid. */
+ * threads and the kernel, what other threads have executed, what nobody has paid, and the absence.
+ */
 static uint64_t time_without_account(void)
 {
     interrupt_state state = interrupts_save();
@@ -168,7 +170,7 @@ static uint64_t time_without_account(void)
 
     (void)core_charge(core);
     charged = core->ledger.charged;
-    sum = core->vcpu_report.unpaid;
+    sum = core->vcpu_report.unpaid + core->ledger.absence;
     LIST_FOR_EACH(node, &core->threads)
     {
         const struct thread *thread = CONTAINER_OF(node, struct thread, all_node);
@@ -228,11 +230,176 @@ static void test_all_time_is_on_accounts(void **state)
     }
 }
 
+/* What the hypervisor shows of the time for which the processor executes other guests. */
+static struct vcpu_absence shown;
+
+static void be_absent(uint64_t ticks, uint64_t way_back)
+{
+    host_clock_pass(ticks);
+    shown.ticks += ticks;
+    shown.ways_back += way_back;
+}
+
+/* The processor has been absent for some time already. */
+static void share_processor(void (*around_reading)(bool has_read))
+{
+    shown = (struct vcpu_absence){.ticks = 1000, .ways_back = 10};
+    core_follow_absence(&shown);
+    host_clock_watch(around_reading);
+}
+
+static void be_absent_sometimes(bool has_read)
+{
+    (void)has_read;
+    if (chance(20) == 0) {
+        be_absent(1 + chance(40), chance(4));
+    }
+}
+
+static void init_absent(void)
+{
+    share_processor(be_absent_sometimes);
+    init_all_time();
+}
+
+static void test_all_time_but_the_absence_is_on_accounts(void **state)
+{
+    (void)state;
+    for (unsigned i = 1; i <= SEEDS; i++) {
+        seed = i;
+        kernel_run(init_absent);
+    }
+}
+
+/* A script in which threads are interrupted, woken, preempted and block, without any timer. The
+ * processor is absent once, at one of the readings of the clock. */
+#define ABSENCE UINT64_C(100000)
+#define BUDGET  UINT64_C(10000000)
+#define ROUNDS  4u
+
+static uint64_t readings, absent_at;
+
+static void be_absent_once(bool has_read)
+{
+    if (readings == absent_at) {
+        be_absent(ABSENCE, 1);
+    }
+    readings++;
+    (void)has_read;
+}
+
+static void post_all(void *argument)
+{
+    (void)argument;
+    host_clock_advance(30);
+    for (unsigned i = 0; i < VCPUS; i++) {
+        (void)semaphore_post(&semaphores[i]);
+        host_clock_advance(40);
+    }
+}
+
+static void nothing(void *argument)
+{
+    (void)argument;
+    host_clock_advance(50);
+}
+
+static void play(void *argument)
+{
+    uintptr_t number = (uintptr_t)argument;
+
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        (void)semaphore_wait(&semaphores[number], DEADLINE_NONE);
+        host_clock_advance(1000 + 100 * number);
+        host_interrupt(nothing, NULL);
+        host_clock_advance(500);
+        (void)semaphore_post(&semaphores[(number + 1) % VCPUS]);
+        host_clock_advance(200);
+        thread_yield();
+        (void)semaphore_wait(&semaphores[number], 0);
+    }
+}
+
+/* What each account of the script got. */
+struct accounts {
+    uint64_t of_vcpu[VCPUS];
+    uint64_t none; /* on no account */
+    uint64_t elapsed;
+};
+
+static struct accounts found;
+
+static void init_script(void)
+{
+    uint64_t began;
+
+    host_clock_set_reading_ticks(1);
+    readings = 0;
+    share_processor(be_absent_once);
+    began = core_this()->ledger.charged;
+    found = (struct accounts){.elapsed = 0};
+    for (unsigned i = 0; i < VCPUS; i++) {
+        struct vcpu_param param = {
+            .policy = SCHED_SPORADIC, .C = BUDGET, .T = 10 * BUDGET + 1000 * i};
+
+        semaphore_init(&semaphores[i], 0, 10);
+        vcpus[i] = vcpu_create(&param);
+        CHECK(vcpus[i] > 0);
+        workers[i] = start("player", 10, play, (void *)(uintptr_t)i);
+        CHECK_EQUAL(vcpu_bind_thread(workers[i], vcpus[i]), 0);
+    }
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        host_interrupt(post_all, NULL);
+        thread_yield();
+    }
+    for (unsigned i = 0; i < VCPUS; i++) {
+        finish(workers[i]);
+    }
+    found.none = time_without_account();
+    for (unsigned i = 0; i < VCPUS; i++) {
+        const struct vcpu *vcpu = vcpu_set_find(&core_this()->policy.vcpus, vcpus[i]);
+
+        found.of_vcpu[i] =
+            vcpu->record->received + vcpu->record->background + vcpu->span - vcpu->left;
+    }
+    found.elapsed = core_this()->ledger.charged - began;
+}
+
+static uint64_t difference(uint64_t one, uint64_t other)
+{
+    return one > other ? one - other : other - one;
+}
+
+/* A reading of the clock is repeated if the processor was absent meanwhile. */
+#define REPEATED 4u
+
+static void test_nobody_pays_for_an_absence_at_any_position(void **state)
+{
+    struct accounts without;
+    uint64_t count;
+
+    (void)state;
+    absent_at = UINT64_MAX;
+    kernel_run(init_script);
+    without = found;
+    count = readings;
+    for (absent_at = 0; absent_at < count; absent_at++) {
+        kernel_run(init_script);
+        for (unsigned i = 0; i < VCPUS; i++) {
+            assert_true(difference(found.of_vcpu[i], without.of_vcpu[i]) <= REPEATED);
+        }
+        assert_true(difference(found.elapsed, without.elapsed + ABSENCE) <= REPEATED);
+        assert_true(difference(found.none, without.none) <= REPEATED);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_random_events),
         cmocka_unit_test(test_all_time_is_on_accounts),
+        cmocka_unit_test(test_all_time_but_the_absence_is_on_accounts),
+        cmocka_unit_test(test_nobody_pays_for_an_absence_at_any_position),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
