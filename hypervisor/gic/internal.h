@@ -5,6 +5,7 @@
 #define HYPERVISOR_GIC_INTERNAL_H
 
 #include "gic/setup.h"
+#include <arch/device_access.h>
 
 /* Sets of private interrupts, the same on every core: bit n for INTID n. PRIVATE_OWN are those of
  * the hypervisor, PRIVATE_GUEST those of guests. */
@@ -38,8 +39,14 @@ struct gic_frame gic_distributor(const struct description *system);
 struct gic_frame gic_private(const struct description_core *core);
 
 /* Polls the register at `address` until none of `bits` is set. Returns false if a bit stays set for
- * some 100 us, and at once if the last wait for the GIC was in vain (docs/waits.md). */
-bool gic_wait_clear(uintptr_t address, uint32_t bits);
+ * some 100 us, and after one look if the last wait for the GIC was in vain (docs/waits.md). */
+bool gic_poll_clear(uintptr_t address, uint32_t bits);
+
+/* Does the same. Inline, because the first look is nearly always enough. */
+static inline bool gic_wait_clear(uintptr_t address, uint32_t bits)
+{
+    return (device_read32(address) & bits) == 0 || gic_poll_clear(address, bits);
+}
 
 /* Resets interrupts: disables them, clears their pending and active states, and sets their
  * priority. `mask`: bit n is interrupt 32 * word + n of the frame. Returns false if RWP does not

@@ -28,8 +28,7 @@ struct gic_frame gic_private(const struct description_core *core)
     return (struct gic_frame){base + GIC_FRAME_BYTES, base + GICR_CTLR, GICR_CTLR_WRITE_PENDING};
 }
 
-/* Polls the register again, once if the GIC is stuck. */
-static bool poll_again(uintptr_t address, uint32_t bits)
+bool gic_poll_clear(uintptr_t address, uint32_t bits)
 {
     unsigned polls = __atomic_load_n(&is_stuck, __ATOMIC_RELAXED) ? 1 : POLLS_MAX;
     bool is_set;
@@ -39,11 +38,6 @@ static bool poll_again(uintptr_t address, uint32_t bits)
     } while (is_set && --polls != 0);
     __atomic_store_n(&is_stuck, is_set, __ATOMIC_RELAXED);
     return !is_set;
-}
-
-bool gic_wait_clear(uintptr_t address, uint32_t bits)
-{
-    return (device_read32(address) & bits) == 0 || poll_again(address, bits);
 }
 
 bool gic_silence_interrupts(const struct gic_frame *frame, uint32_t word, uint32_t mask,

@@ -35,8 +35,9 @@ struct shared_core {
     /* The VCPU for which the last message was. It pays for an SGI that arrives after its message
      * has been handled. */
     struct vcpu *last_called;
-    bool has_pointer_keys; /* the processor has FEAT_PAuth */
-    bool has_started;      /* scheduler_start() has initialised the scheduler */
+    bool has_pointer_keys;    /* the processor has FEAT_PAuth */
+    bool has_deferred_errors; /* the processor has FEAT_RAS */
+    bool has_started;         /* scheduler_start() has initialised the scheduler */
     /* Another choice is due: a VCPU got work, or the timer expired, at ledger.charged. */
     bool reschedule;
     struct distribution_window window; /* distributor/: the window that is open */

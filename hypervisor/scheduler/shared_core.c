@@ -16,7 +16,6 @@
 #include "scheduler/core.h"
 #include "scheduler/ledger.h"
 #include "vcpu/controls.h"
-#include "vcpu/features.h"
 #include "vcpu/power.h"
 #include "world_switch/lazy_registers.h"
 
@@ -169,7 +168,7 @@ static void load(struct shared_core *core, struct vcpu *vcpu, const struct vcpu 
     register_write(cptr_el2, core->vectors == vcpu ? control : control | CPTR_TFP);
     /* The last guest's DISR_EL1 (Arm ARM, DISR_EL1: HCR_EL2.AMO is 1). No SError is ever deferred
      * there, because none is virtual. */
-    if (ID_FIELD(register_read(id_aa64pfr0_el1), PFR0_RAS) != 0) {
+    if (core->has_deferred_errors) {
         register_write(VDISR_EL2, 0);
     }
     guest_registers_load(&shared->registers, core->has_pointer_keys);
@@ -264,15 +263,6 @@ static void schedule_once(struct processor *processor, uint64_t now)
     }
 }
 
-/* Returns the virtual time of the VCPU, whose guest has been left. `now`: as of schedule(). */
-static uint64_t executed_until(const struct shared_core *core, const struct vcpu *vcpu,
-                               uint64_t now)
-{
-    uint64_t uncharged = core->ledger.payer == vcpu ? now - core->ledger.charged : 0;
-
-    return times_executed(&vcpu->shared->times, vcpu->report.used + uncharged);
-}
-
 void scheduler_show_times(const struct shared_core *core, struct vcpu *vcpu, uint64_t executed)
 {
     struct times *times = &vcpu->shared->times;
@@ -289,16 +279,25 @@ static void schedule(struct processor *processor, uint64_t now)
 {
     struct shared_core *core = processor->shared;
     struct vcpu *current = processor->vcpu;
-    uint64_t executed = executed_until(core, current, now);
+    uint64_t used = current->report.used + (now - core->ledger.charged);
+    uint64_t executed = times_executed(&current->shared->times, used);
 
-    schedule_once(processor, now);
-    while (core->reschedule) {
+    for (;;) {
+        schedule_once(processor, now);
+        if (!core->reschedule) {
+            break;
+        }
         if (current->shared->is_called) {
             take_message(current);
         }
-        schedule_once(processor, scheduler_charge(core));
+        now = scheduler_charge(core);
     }
     scheduler_show_times(core, current, executed);
+}
+
+static bool is_interrupted(void)
+{
+    return (register_read(isr_el1) & (PENDING_FIQ | PENDING_IRQ)) != 0;
 }
 
 void scheduler_wait(struct vcpu *vcpu)
@@ -310,7 +309,9 @@ void scheduler_wait(struct vcpu *vcpu)
         __asm__ volatile("dsb sy\n\twfi" : : : "memory");
         return;
     }
-    scheduler_handle_interrupts(vcpu);
+    if (is_interrupted()) {
+        scheduler_handle_interrupts(vcpu);
+    }
     /* A guest that is off, or stopped, takes no interrupt. */
     if (!vcpu->shared->has_message && !(listed_is_pending(vcpu) && power_may_execute(vcpu))) {
         (void)fault_of_device(0); /* an SError that is pending is this guest's */

@@ -5,6 +5,7 @@
 #include "hypervisor/registers.h"
 #include "scheduler/core.h"
 #include "scheduler/scheduler.h"
+#include "vcpu/controls.h"
 #include "vcpu/features.h"
 #include "world_switch/lazy_registers.h"
 
@@ -139,6 +140,7 @@ void scheduler_start(struct processor *processor)
     features.isar1 = id_register_read(ID_AA64ISAR1_EL1);
     features.isar2 = id_register_read(ID_AA64ISAR2_EL1);
     core->has_pointer_keys = features_have_pointer_authentication(&features);
+    core->has_deferred_errors = ID_FIELD(register_read(id_aa64pfr0_el1), PFR0_RAS) != 0;
     core->resources = debug_resources();
     core->interrupts = interrupt_resources(processor->vcpu);
     start_ledger(core);

@@ -28,10 +28,9 @@ __extension__ typedef unsigned __int128 times_product;
 struct times {
     struct vcpu_times *shown; /* the times that the guest reads */
     uint64_t factor;          /* number of nanoseconds in 2^32 ticks */
-    /* Ticks in which the VCPU had no work. While it has no work: these ticks less the time at which
-     * the work ended. */
-    uint64_t idle;
-    uint64_t prepaid; /* ticks of the ways back to the guest for which others paid in advance */
+    /* Ticks in which the VCPU had no work, or for which others paid in advance while its guest
+     * continued. While it has no work: these ticks less the time at which the work ended. */
+    uint64_t unneeded;
     uint64_t stolen;  /* ticks that the guest reads as stolen, in nanoseconds */
     /* While the guest executes: its virtual time less the ticks for which the VCPU was charged. */
     uint64_t executed_free;
@@ -42,8 +41,7 @@ static inline void times_init(struct times *times, struct vcpu_times *shown, uin
 {
     times->factor = ((uint64_t)TIMES_NANOSECONDS << 32) / frequency;
     times->shown = shown;
-    times->idle = 0;
-    times->prepaid = 0;
+    times->unneeded = 0;
     times->stolen = 0;
     times->executed_free = 0;
 }
@@ -51,26 +49,26 @@ static inline void times_init(struct times *times, struct vcpu_times *shown, uin
 /* The VCPU begins to execute, and another one has paid in advance for `ticks`. */
 static inline void times_prepay(struct times *times, uint64_t ticks)
 {
-    times->prepaid += ticks;
+    times->unneeded += ticks;
 }
 
 /* The VCPU has no work from `now` on. */
 static inline void times_block(struct times *times, uint64_t now)
 {
-    times->idle -= now;
+    times->unneeded -= now;
 }
 
 /* The VCPU has work again from `now` on. */
 static inline void times_unblock(struct times *times, uint64_t now)
 {
-    times->idle += now;
+    times->unneeded += now;
 }
 
 /* A guest starts on the VCPU, which executes: no time has been stolen from this guest yet. `used`:
  * ticks for which the VCPU was charged until `charged`. */
 static inline void times_start(struct times *times, uint64_t used, uint64_t charged)
 {
-    times->idle = charged - used - times->prepaid;
+    times->unneeded = charged - used;
     times->stolen = 0;
 }
 
@@ -99,7 +97,7 @@ static inline void times_return(struct times *times, uint64_t executed, uint64_t
  * ticks for which it was charged until `charged`. */
 static inline void times_show_stolen(struct times *times, uint64_t used, uint64_t charged)
 {
-    uint64_t stolen = charged - used - times->prepaid - times->idle;
+    uint64_t stolen = charged - used - times->unneeded;
     times_product nanoseconds;
 
     /* What a guest reads must not decrease: Linux would take the difference for a very long time.
