@@ -31,7 +31,7 @@ void alarm_expired(void)
 
     /* First, because callbacks are to be called with little delay. */
     if (ticks >= core->timer_at) {
-        timers_expire(&core->timers, ticks);
+        timers_expire(&core->timers, core->timer_at, ticks);
         update_timer_at(core);
     }
     if (ticks >= core->decision_at) {

@@ -59,9 +59,10 @@ void policy_dismiss(struct thread *thread);
 
 /* Makes a thread runnable that was created, or whose wait ended. It goes behind the runnable
  * threads of its urgency. Returns true if the results of policy_choose() and policy_next_decision()
- * may have changed. `running` is NULL until the first thread runs. */
+ * may have changed. `running` is NULL until the first thread runs. `since`: the time at which its
+ * wait should have ended, at most `now`. */
 bool policy_unblock(struct policy *policy, struct thread *thread, const struct thread *running,
-                    uint64_t now);
+                    uint64_t now, uint64_t since);
 
 /* Removes a thread that blocks or ends from the runnable ones. Its time until `now` has been
  * charged. */

@@ -128,9 +128,9 @@ static inline bool begin_late(struct vcpu *vcpu, uint64_t executed, uint64_t now
     return settle(vcpu, executed, now) <= now;
 }
 
-/* Counts a thread that executes on the VCPU's budget and becomes runnable. Returns true if the VCPU
- * has changed. */
-static bool add_runnable(struct policy *policy, struct vcpu *vcpu, uint64_t now)
+/* Counts a thread that executes on the VCPU's budget and becomes runnable, and has had work since
+ * `since`, but not before the VCPU blocked. Returns true if the VCPU has changed. */
+static bool add_runnable(struct policy *policy, struct vcpu *vcpu, uint64_t now, uint64_t since)
 {
     /* The work of the kernel for it since it blocked counts as executed just before. */
     uint64_t work = vcpu->span - vcpu->left;
@@ -140,10 +140,13 @@ static bool add_runnable(struct policy *policy, struct vcpu *vcpu, uint64_t now)
     if (vcpu->runnable > 1) {
         return false;
     }
-    vcpu->wanted_since = now;
+    if (since < vcpu->blocked_at) {
+        since = vcpu->blocked_at;
+    }
+    vcpu->wanted_since = since;
     demand_add(&policy->demand, vcpu->level);
     trace_vcpu_runnable(vcpu->id);
-    moved = unblock_server(&policy->vcpus, vcpu, now - work);
+    moved = unblock_server(&policy->vcpus, vcpu, since < now - work ? since : now - work);
     if (begin_late(vcpu, work, now) && vcpu->has_budget && !moved) {
         return false;
     }
@@ -188,6 +191,7 @@ static void remove_runnable(struct policy *policy, struct vcpu *vcpu, uint64_t n
     }
     charge_server(vcpu, 0);
     vcpu_server_block(&vcpu->server, now);
+    vcpu->blocked_at = now;
 }
 
 void policy_admit(struct policy *policy, struct thread *thread, unsigned priority)
@@ -242,7 +246,7 @@ static void withdraw_request(const struct thread *thread)
 }
 
 bool policy_unblock(struct policy *policy, struct thread *thread, const struct thread *running,
-                    uint64_t now)
+                    uint64_t now, uint64_t since)
 {
     struct vcpu *vcpu = thread->standing.charged;
 
@@ -251,7 +255,7 @@ bool policy_unblock(struct policy *policy, struct thread *thread, const struct t
         thread->standing.service = NULL;
     }
     run_queue_add(&policy->run_queue, group_of(vcpu), thread);
-    if (vcpu != NULL && add_runnable(policy, vcpu, now)) {
+    if (vcpu != NULL && add_runnable(policy, vcpu, now, since)) {
         return true;
     }
     return running == NULL || thread_urgency(thread) > thread_urgency(running);
@@ -392,6 +396,7 @@ static void charge_blocked(const struct policy *policy, struct vcpu *vcpu, uint6
         (void)unblock_server(&policy->vcpus, vcpu, now - work);
         charge_server(vcpu, 0);
         vcpu_server_block(&vcpu->server, now);
+        vcpu->blocked_at = now;
     }
 }
 
@@ -582,7 +587,7 @@ void policy_lend(struct policy *policy, struct thread *thread, const struct thre
     if (thread->standing.charged != before) {
         remove_runnable(policy, before, now);
         if (thread->standing.charged != NULL) {
-            (void)add_runnable(policy, thread->standing.charged, now);
+            (void)add_runnable(policy, thread->standing.charged, now, now);
         }
     }
     run_queue_move(&policy->run_queue, thread, group_of(before), group_of(thread->standing.charged),

@@ -171,32 +171,37 @@ __attribute__((noinline)) static void expire_special(struct timer_queue *queue, 
     pay(timer);
 }
 
-/* Calls the callback, or lets the thread call it, of a timer that has been taken off the queue. */
-static void expire(struct timer_queue *queue, struct timer *timer, uint64_t ticks)
+/* Calls the callback, or lets the thread call it, of a timer that has been taken off the queue.
+ * `due_at`: the counter value at which it was due. A special timer may be late on purpose, and
+ * count as due when it should have been. */
+static inline void expire(struct timer_queue *queue, struct timer *timer, uint64_t due_at,
+                          uint64_t ticks)
 {
     if (timer->is_special) {
         expire_special(queue, timer, ticks);
         return;
     }
+    queue->expires_at = due_at;
     call(timer, timer->deadline);
+    queue->expires_at = UINT64_MAX;
     if (!timer->is_wait) {
         pay(timer);
     }
 }
 
 /* The first timer is due, and need not wait for the conversion of the time. */
-void timers_expire(struct timer_queue *timers, uint64_t ticks)
+void timers_expire(struct timer_queue *timers, uint64_t due_at, uint64_t ticks)
 {
     uint64_t sequence_end = timers->next_sequence;
     struct timer *timer = timers->root;
     uint64_t now;
 
     timer_queue_remove(timers, timer);
-    expire(timers, timer, ticks);
+    expire(timers, timer, due_at, ticks);
     now = clock_time(ticks);
     timer = timer_queue_pop_due(timers, now, sequence_end);
     while (timer != NULL) {
-        expire(timers, timer, ticks);
+        expire(timers, timer, clock_alarm_ticks(timer->deadline), ticks);
         timer = timer_queue_pop_due(timers, now, sequence_end);
     }
 }

@@ -19,6 +19,9 @@ struct timer_queue {
     struct timer *root; /* the earliest; NULL if empty */
     size_t count;
     uint64_t next_sequence;
+    /* Counter value at which the timer was due whose callback is called; UINT64_MAX: none is, or it
+     * has waited for the budget of its VCPU. */
+    uint64_t expires_at;
 };
 
 void timer_queue_init(struct timer_queue *queue);

@@ -7,6 +7,7 @@
  */
 #include "kernel/application.h"
 #include "kernel/devicetree.h"
+#include "kernel/memory.h"
 #include "kernel/thread.h"
 #include "kernel/time.h"
 #include "kernel/virtual_time.h"
@@ -98,8 +99,11 @@ static bool check_sleep(void)
 static int write_to_page(void)
 {
     uint64_t address = machine_call(CALL_PV_TIME_ST);
+    void *page = (void *)(uintptr_t)(address & ~(uint64_t)(PAGE_BYTES - 1));
 
-    if (arch_mmu_map_memory(address, sizeof(*stolen_time)) == RESULT_OK) {
+    /* The kernel has mapped it read-only. */
+    if (arch_mmu_unmap(page, PAGE_BYTES) == RESULT_OK &&
+        arch_mmu_remap(page, PAGE_BYTES) == RESULT_OK) {
         *(volatile uint64_t *)(uintptr_t)(address + 8) = 0;
     }
     print("FAIL: the hypervisor has not stopped the write\n");

@@ -145,7 +145,8 @@ static void work(void *argument)
             thread_yield();
             break;
         case 4:
-            timer_arm_periodic(&timer, time_after(chance(50)), 30 + chance(50),
+            /* The interrupts of eight of them leave time for the threads. */
+            timer_arm_periodic(&timer, time_after(chance(50)), 200 + chance(200),
                                (enum timer_catch_up)chance(2));
             break;
         case 5:

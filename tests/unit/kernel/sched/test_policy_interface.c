@@ -65,9 +65,10 @@ static void set_runnable(const struct thread *thread, bool runnable)
 }
 
 bool policy_unblock(struct policy *policy, struct thread *thread, const struct thread *running,
-                    uint64_t now)
+                    uint64_t now, uint64_t since)
 {
     (void)policy;
+    CHECK(since <= now);
     set_now(now);
     set_runnable(thread, true);
     if (thread->standing.priority == THREAD_PRIORITY_IDLE) {

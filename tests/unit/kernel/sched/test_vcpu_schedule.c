@@ -540,6 +540,58 @@ static void test_less_urgent_replenishment_waits(void **state)
     kernel_run(init_less_urgent_replenishment);
 }
 
+#define LATE_JOBS 3u
+
+static uint64_t job_began[LATE_JOBS];
+
+/* Is released at 100, 200 and 300, and uses its whole budget each time. */
+static void execute_jobs(void *argument)
+{
+    (void)argument;
+    for (unsigned i = 0; i < LATE_JOBS; i++) {
+        thread_sleep_until(100 * (i + 1));
+        job_began[i] = time_now();
+        host_clock_advance(10);
+    }
+}
+
+/* Masks interrupts from 95 to 130. */
+static void hold_up_a_release(void *argument)
+{
+    (void)argument;
+    while (time_now() < 350) {
+        if (time_now() == 95) {
+            interrupt_state state = interrupts_save();
+
+            host_clock_advance(35);
+            interrupts_restore(state);
+        }
+        host_clock_advance(1);
+    }
+}
+
+static void init_late_release(void)
+{
+    int vcpu = make_vcpu(SCHED_SPORADIC, 10, 100);
+    struct thread *jobs = start("jobs", 10, execute_jobs, NULL);
+    struct thread *other = start("other", 11, hold_up_a_release, NULL);
+
+    CHECK_EQUAL(vcpu_bind_thread(jobs, vcpu), 0);
+    finish(jobs);
+    finish(other);
+    CHECK_EQUAL(job_began[0], 130);
+    CHECK_EQUAL(job_began[1], 200);
+    CHECK_EQUAL(job_began[2], 300);
+}
+
+/* The budget is available again a period after the thread's timer expired, however late the timer's
+ * interrupt was handled. */
+static void test_late_release_does_not_delay_the_next(void **state)
+{
+    (void)state;
+    kernel_run(init_late_release);
+}
+
 static uint64_t interrupts_at_22;
 
 /* From 22 to 25, on the budget of the thread that it interrupts. */
@@ -609,6 +661,7 @@ int main(void)
         cmocka_unit_test(test_late_client_forfeits_the_wait),
         cmocka_unit_test(test_work_beside_a_single_main_vcpu),
         cmocka_unit_test(test_less_urgent_replenishment_waits),
+        cmocka_unit_test(test_late_release_does_not_delay_the_next),
         cmocka_unit_test(test_replenished_before_the_end_of_a_budget),
     };
 
