@@ -16,6 +16,7 @@
 #include <channel/error.h>
 #include <channel/format.h>
 #include <schedule/admission.h>
+#include <schedule/guest_costs.h>
 #include <schedule/overlap.h>
 #include <schedule/supply.h>
 #include <schedule/ticks.h>
@@ -64,6 +65,16 @@ void layouts_limits(void)
     LAYOUT_NUMBER(supply, waiting);
     LAYOUT_NUMBER(supply, piece);
     LAYOUT_NUMBER(supply, cost);
+    LAYOUT_WHOLE_STRUCT(guest_costs);
+    LAYOUT_NUMBER(guest_costs, enter);
+    LAYOUT_NUMBER(guest_costs, leave);
+    LAYOUT_NUMBER(guest_costs, end);
+    LAYOUT_NUMBER(guest_costs, early);
+    LAYOUT_WHOLE_STRUCT(guest_overheads);
+    LAYOUT_NUMBER(guest_overheads, end);
+    LAYOUT_NUMBER(guest_overheads, wakes);
+    LAYOUT_NUMBER(guest_overheads, unpaid);
+    LAYOUT_NUMBER(guest_overheads, overrun);
     LAYOUT_WHOLE_STRUCT(admission_response);
     LAYOUT_NUMBER(admission_response, ticks);
     LAYOUT_NUMBER(admission_response, deadline);

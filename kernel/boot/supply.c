@@ -5,7 +5,8 @@
 #include "kernel/print.h"
 #include <stddef.h>
 
-enum { BUDGET, PERIOD, DELAY, WAITING, PIECE, COST, MEMBERS };
+enum { BUDGET, PERIOD, DELAY, WAITING, PIECE, COST, SUPPLY_MEMBERS };
+enum { ENTER, LEAVE, END, EARLY, COSTS_MEMBERS };
 
 static uint64_t member(const uint32_t *cells, size_t number)
 {
@@ -13,18 +14,35 @@ static uint64_t member(const uint32_t *cells, size_t number)
            devicetree_cell(&cells[2 * number + 1]);
 }
 
-bool supply_read(struct supply *nanoseconds)
+/* Returns the node of the first CPU if it has the property; -1 if it has not. */
+static int cpu_with(const char *property)
 {
     int node = devicetree_next_with(-1, "device_type", "cpu");
-    unsigned bytes, count;
+    unsigned bytes;
+
+    return node >= 0 && devicetree_property(node, property, &bytes) != NULL ? node : -1;
+}
+
+/* Returns the property's cells; NULL if they are not those of so many members. */
+static const uint32_t *members_of(int node, const char *property, unsigned count)
+{
+    unsigned found;
+    const uint32_t *cells = devicetree_cells(node, property, &found);
+
+    return cells != NULL && found == 2 * count ? cells : NULL;
+}
+
+bool supply_read(struct supply *nanoseconds)
+{
+    int node = cpu_with("bulkhead,supply");
     const uint32_t *cells;
 
     *nanoseconds = (struct supply){.budget = 0};
-    if (node < 0 || devicetree_property(node, "bulkhead,supply", &bytes) == NULL) {
+    if (node < 0) {
         return false;
     }
-    cells = devicetree_cells(node, "bulkhead,supply", &count);
-    if (cells == NULL || count != 2 * MEMBERS) {
+    cells = members_of(node, "bulkhead,supply", SUPPLY_MEMBERS);
+    if (cells == NULL) {
         print("boot: no VCPUs: the property bulkhead,supply is malformed\n");
         return true;
     }
@@ -37,4 +55,26 @@ bool supply_read(struct supply *nanoseconds)
         .cost = member(cells, COST),
     };
     return true;
+}
+
+bool guest_costs_read(struct guest_costs *nanoseconds)
+{
+    int node = cpu_with("bulkhead,vcpu-costs");
+    const uint32_t *cells;
+
+    if (node < 0) {
+        return false;
+    }
+    cells = members_of(node, "bulkhead,vcpu-costs", COSTS_MEMBERS);
+    if (cells == NULL) {
+        print("boot: the property bulkhead,vcpu-costs is malformed\n");
+        return false;
+    }
+    *nanoseconds = (struct guest_costs){
+        .enter = member(cells, ENTER),
+        .leave = member(cells, LEAVE),
+        .end = member(cells, END),
+        .early = member(cells, EARLY),
+    };
+    return guest_costs_are_valid(nanoseconds);
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The processor time of the guest, as a hypervisor describes it in the devicetree (docs/vcpus.md).
+/* The processor time of the guest, and what its kernel takes of it, as a hypervisor describes it in the devicetree (docs/vcpus.md).
  */
 #ifndef BOOT_SUPPLY_H
 #define BOOT_SUPPLY_H
 
+#include "schedule/guest_costs.h"
 #include "schedule/supply.h"
 #include <stdbool.h>
 
@@ -14,5 +15,12 @@
  * context.
  */
 bool supply_read(struct supply *nanoseconds);
+
+/*
+ * Reads the property `bulkhead,vcpu-costs` of the first CPU: the members of struct guest_costs, in
+ * nanoseconds, 64 bits each. Returns false if there is none, or if it is malformed, which is
+ * reported. Thread context.
+ */
+bool guest_costs_read(struct guest_costs *nanoseconds);
 
 #endif

@@ -271,6 +271,16 @@ bool vcpu_arguments_parse(struct vcpu_arguments *arguments, const char *text,
     return true;
 }
 
+uint32_t vcpu_arguments_threads(const struct vcpu_arguments *arguments, size_t vcpu)
+{
+    uint32_t count = arguments->vcpus[vcpu].has_all_others ? 1 : 0;
+
+    for (size_t i = 0; i < arguments->thread_count; i++) {
+        count += arguments->threads[i].vcpu == vcpu ? 1 : 0;
+    }
+    return count;
+}
+
 const struct vcpu_argument *vcpu_arguments_find(const struct vcpu_arguments *arguments,
                                                 const char *thread)
 {

@@ -59,6 +59,9 @@ struct vcpu_argument_error {
 bool vcpu_arguments_parse(struct vcpu_arguments *arguments, const char *text,
                           struct vcpu_argument_error *error);
 
+/* Returns how many names of threads a VCPU has, `*` among them. */
+uint32_t vcpu_arguments_threads(const struct vcpu_arguments *arguments, size_t vcpu);
+
 /* Returns the VCPU for a thread with this thread_name(); NULL if there is none. The idle thread has
  * none, whatever the argument says: don't ask for it. */
 const struct vcpu_argument *vcpu_arguments_find(const struct vcpu_arguments *arguments,

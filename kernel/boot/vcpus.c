@@ -69,8 +69,7 @@ static void print_refusal(const struct vcpu_argument *argument, const struct vcp
 
     if (error == -RESULT_TOO_SMALL) {
         print(
-            "boot: no VCPUs: the budget of %s is below %llu ns, four times the instructions of its "
-            "end and its return\n",
+            "boot: no VCPUs: the budget of %s is below %llu ns: most of it would go into changes\n",
             argument->name, (unsigned long long)param->least);
         return;
     }
@@ -100,6 +99,7 @@ static bool create_all(void)
             .C = argument->budget,
             .T = argument->period,
             .blocking = argument->blocking,
+            .threads = vcpu_arguments_threads(arguments, i),
         };
         int id;
 
@@ -121,8 +121,10 @@ void vcpus_start(void)
 {
     char *text = heap_allocate(VCPU_ARGUMENTS_TEXT_BYTES);
     struct supply supply;
+    struct guest_costs costs;
     bool share_is_read = supply_read(&supply);
 
+    vcpu_costs_set(guest_costs_read(&costs) ? &costs : NULL);
     vcpu_supply_set(share_is_read ? &supply : NULL);
     if (share_is_read && virtual_time_init() == RESULT_OK) {
         core_follow_absence(virtual_time_absence());

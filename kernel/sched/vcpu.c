@@ -24,6 +24,8 @@ struct proposal {
     struct admission_vcpu vcpu[VCPU_MAX];
     struct admission_response response[VCPU_MAX];
     int id[VCPU_MAX];
+    uint64_t blocking[VCPU_MAX]; /* nanoseconds, without overheads */
+    uint32_t threads[VCPU_MAX];
     size_t count;
 };
 
@@ -48,10 +50,18 @@ static bool is_valid(const struct vcpu_param *param)
            clock_ticks_up(param->blocking) <= period;
 }
 
-static void propose(struct proposal *proposal, int id, struct admission_vcpu vcpu)
+static uint32_t threads_of(const struct vcpu_param *param)
+{
+    return param->threads != 0 ? param->threads : 1;
+}
+
+static void propose(struct proposal *proposal, int id, struct admission_vcpu vcpu,
+                    uint64_t blocking, uint32_t threads)
 {
     proposal->vcpu[proposal->count] = vcpu;
     proposal->id[proposal->count] = id;
+    proposal->blocking[proposal->count] = blocking;
+    proposal->threads[proposal->count] = threads;
     proposal->count++;
 }
 
@@ -62,8 +72,8 @@ static void propose_new(struct proposal *proposal, int id, const struct vcpu_par
                 .kind = param->policy == SCHED_PIBS ? ADMISSION_IO : ADMISSION_MAIN,
                 .budget = clock_ticks_up(param->C),
                 .period = clock_ticks_down(param->T),
-                .blocking = clock_ticks_up(param->blocking),
-            });
+            },
+            param->blocking, threads_of(param));
 }
 
 static void propose_existing(struct proposal *proposal, const struct vcpu *vcpu)
@@ -76,8 +86,8 @@ static void propose_existing(struct proposal *proposal, const struct vcpu *vcpu)
                 .kind = is_io ? ADMISSION_IO : ADMISSION_MAIN,
                 .budget = is_io ? server->io.share_budget : server->main.budget,
                 .period = is_io ? server->io.share_period : server->main.period,
-                .blocking = vcpu->blocking,
-            });
+            },
+            vcpu->blocking, vcpu->threads_expected);
 }
 
 /* Fills in the VCPUs, with `param` in place of the one of that id, in the order of their ids: of
@@ -98,6 +108,23 @@ static void propose_all(struct proposal *proposal, const struct vcpu_param *para
     }
 }
 
+/* Adds what the kernel takes and no VCPU pays, as ./bulkhead check does. */
+static void add_overheads(struct proposal *proposal)
+{
+    struct guest_costs costs = vcpu_costs(the_policy()->end_cost);
+
+    for (size_t i = 0; i < proposal->count; i++) {
+        struct guest_overheads overheads = guest_overheads_of(
+            &costs, proposal->vcpu, proposal->threads, proposal->count, i);
+        struct admission_vcpu *vcpu = &proposal->vcpu[i];
+
+        vcpu->blocking =
+            clock_ticks_up(proposal->blocking[i] + overheads.end + overheads.wakes);
+        vcpu->unpaid = clock_ticks_up(overheads.unpaid);
+        vcpu->overrun = clock_ticks_up(overheads.overrun);
+    }
+}
+
 /* Tests whether the VCPUs, with `param` as VCPU `id`, can all have their budgets. Writes to `param`
  * by how much they can't. */
 static enum result admit(struct vcpu_param *param, int id)
@@ -110,6 +137,7 @@ static enum result admit(struct vcpu_param *param, int id)
         return RESULT_NO_MEMORY;
     }
     propose_all(proposal, param, id);
+    add_overheads(proposal);
     error = admission_test_within(vcpu_supply(), proposal->vcpu, proposal->count,
                                   proposal->response, &result);
     if (error != SCHEDULE_OK) {
@@ -150,7 +178,8 @@ static struct vcpu *vcpu_make(const struct vcpu_param *param, int id, uint64_t n
     }
     memset(vcpu, 0, sizeof(*vcpu));
     vcpu->id = id;
-    vcpu->blocking = clock_ticks_up(param->blocking);
+    vcpu->blocking = param->blocking;
+    vcpu->threads_expected = threads_of(param);
     vcpu->record = &core_this()->vcpu_report.records[id - 1];
     (void)vcpu_server_init(&vcpu->server, param->policy == SCHED_PIBS, clock_ticks_up(param->C),
                            clock_ticks_down(param->T), now);
@@ -167,20 +196,16 @@ static struct mutex *lock(void)
     return &the_policy()->vcpu_lock;
 }
 
-/* A VCPU that gets less than this is switched most of the time. Its own ends are free once in a
- * period (policy_vcpu.c), so that they must not take more than a part of the budget. */
-#define LEAST_ENDS 4u
-
 /* Returns true if the budget is worth its switches. Otherwise writes the least budget to `param`.
  */
 static bool is_worth(struct vcpu_param *param)
 {
-    uint64_t least;
+    struct guest_costs costs;
 
     interrupt_overhead_measure();
-    least = LEAST_ENDS * the_policy()->end_cost;
-    param->least = clock_nanoseconds(least);
-    return clock_ticks_up(param->C) >= least;
+    costs = vcpu_costs(the_policy()->end_cost);
+    param->least = guest_budget_min(&costs);
+    return param->C >= param->least;
 }
 
 static int create(struct vcpu_param *param)
@@ -232,7 +257,8 @@ static int set_parameters(struct vcpu_param *param)
     state = interrupts_save();
     now = core_charge(core_this());
     policy_set_parameters(vcpu, clock_ticks_up(param->C), clock_ticks_down(param->T), now);
-    vcpu->blocking = clock_ticks_up(param->blocking);
+    vcpu->blocking = param->blocking;
+    vcpu->threads_expected = threads_of(param);
     record_parameters(vcpu, param, now);
     change_set();
     interrupts_restore(state);

@@ -18,7 +18,8 @@ struct vcpu {
     int id;
     struct vcpu_record *record; /* its name, and its counters */
     struct vcpu_server server;
-    uint64_t blocking;            /* ticks: vcpu_param.blocking */
+    uint64_t blocking;            /* nanoseconds: vcpu_param.blocking */
+    uint32_t threads_expected;    /* vcpu_param.threads, at least 1 */
     unsigned level;               /* urgency level of its threads while it has budget */
     bool has_budget;              /* the state that its threads' urgencies reflect */
     struct run_queue_group group; /* of the runnable threads that execute on its budget */

@@ -103,7 +103,7 @@ def _promises(system: System, board: Board) -> Iterator[list[Promise]]:
     }
     for partition, supply in zip(system.partitions, supplies(system, board), strict=True):
         if partition.vcpus:
-            inner = admit_inside(partition, board, received[partition.name])
+            inner = admit_inside(system, board, partition, received[partition.name])
             yield [
                 Promise(f"{partition.name}/{vcpu.name}", response.worst, response.deadline)
                 for vcpu, response in zip(partition.vcpus, inner.responses, strict=True)

@@ -19,7 +19,7 @@ from bulkhead.system.board import Board
 from bulkhead.system.core_analysis import CoreVcpu, analyse
 from bulkhead.system.inner_vcpus import admit_inside
 from bulkhead.system.model import System, VcpuPolicy
-from bulkhead.system.overheads import kernel_changes
+from bulkhead.system.overheads import kernel_costs
 from bulkhead.system.parse import parse
 from bulkhead.system.vcpu_times import boot_supplies
 
@@ -114,6 +114,13 @@ def draw(kind: Kind, seed: int, folder: Path) -> str:
     raise AssertionError(f"seed {seed}: none in {_DRAWS_MAX} draws")
 
 
+def random_insides(chance: random.Random, count: int, folder: Path) -> Iterator[System]:
+    """Yield systems with VCPUs inside a partition, admitted or not."""
+    for _ in range(count):
+        kind = KINDS[chance.choice(("alone", "inside"))]
+        yield _parsed(_draw_members(kind, chance), folder)
+
+
 def _verdict(system: System, board: Board) -> bool | None:
     """Return whether check admits the system; None: it refuses it for another reason."""
     for analysis in analyse(system, board):
@@ -123,7 +130,7 @@ def _verdict(system: System, board: Board) -> bool | None:
             return False
     found = boot_supplies(system, board)
     return all(
-        admit_inside(each, board, found[each.name]).verdict is Verdict.OK
+        admit_inside(system, board, each, found[each.name]).verdict is Verdict.OK
         for each in system.partitions
         if each.vcpus
     )
@@ -228,10 +235,11 @@ def _with_jobs(
     promised: Sequence[CoreVcpu | None] = on_core or [None]
     main = [each.vcpu for each in on_core if each.vcpu.policy is VcpuPolicy.MAIN]
     least = max(main, key=lambda each: each.period, default=None)
+    costs = {each.name: kernel_costs(system, board, each) for each in system.partitions}
     made = []
     for member, own in zip(members, promised, strict=True):
         if member.inner or own is None:
-            inner = _inner_jobs(member, board, frame, chance)
+            inner = _inner_jobs(member, costs[member.name].both, frame, chance)
             made.append(replace(member, inner=inner))
             continue
         play = _draw_play(own, own.vcpu is least, frame, chance)
@@ -265,9 +273,9 @@ def _draw_play(own: CoreVcpu, is_least: bool, frame: Play, chance: random.Random
 
 
 def _inner_jobs(
-    member: Member, board: Board, frame: Play, chance: random.Random
+    member: Member, around: int, frame: Play, chance: random.Random
 ) -> tuple[Inner, ...]:
-    around = kernel_changes(board).both
+    """Return the partition's VCPUs with work. `around`: what the kernel takes of a budget."""
     main = [each for each in member.inner if not each.is_io]
     least = max(main, key=lambda each: each.period)
     client = chance.choice(main) if len(main) < len(member.inner) else None

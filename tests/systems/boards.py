@@ -44,6 +44,7 @@ SMALL = Board(
     counter_hz=62_500_000,
     instructions_per_us=1000,
     isolates_branches=True,
+    security_states=1,
 )
 _BOARDS = {
     board.name: board

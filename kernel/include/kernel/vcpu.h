@@ -41,6 +41,7 @@ struct vcpu_param {
     /* Nanoseconds, rounded up, at most T: for which less urgent work may hold up the threads, once
      * in a budget. Admission adds it to the VCPU's response. */
     uint64_t blocking;
+    uint32_t threads; /* threads that will be bound to it; 0: one. Admission counts their wake-ups */
     char name[VCPU_NAME_BYTES]; /* for reports; may be empty */
     /* Written by a call that returns -RESULT_OVERLOADED: */
     int late_id; /* VCPU that would miss its budget; 0: the new one */
@@ -56,8 +57,9 @@ struct vcpu_param {
  * `param->id` is not read. Returns the id of the new VCPU, which is > 0, or an error:
  * -RESULT_INVALID (a parameter is out of range, or C > T or blocking > T after rounding),
  * -RESULT_OVERFLOW (VCPU_MAX VCPUs exist), -RESULT_NO_MEMORY, -RESULT_OVERLOADED, or
- * -RESULT_TOO_SMALL: C is below four times what the end of a budget and its return take, which the
- * first call measures. Thread context.
+ * -RESULT_TOO_SMALL: C is below four times what the end of a budget and its return take, or twice
+ * what a start of a thread and its end take. The hypervisor tells what they take, and admission
+ * counts it (schedule/guest_costs.h); elsewhere the first call measures it. Thread context.
  */
 int vcpu_create(struct vcpu_param *param);
 

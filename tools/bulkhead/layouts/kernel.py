@@ -169,6 +169,30 @@ class Supply(LittleEndianStructure):
     )
 
 
+class GuestCosts(LittleEndianStructure):
+    """struct guest_costs"""
+
+    _pack_ = 1
+    _fields_ = (
+        ("enter", c_uint64),
+        ("leave", c_uint64),
+        ("end", c_uint64),
+        ("early", c_uint64),
+    )
+
+
+class GuestOverheads(LittleEndianStructure):
+    """struct guest_overheads"""
+
+    _pack_ = 1
+    _fields_ = (
+        ("end", c_uint64),
+        ("wakes", c_uint64),
+        ("unpaid", c_uint64),
+        ("overrun", c_uint64),
+    )
+
+
 class AdmissionResponse(LittleEndianStructure):
     """struct admission_response"""
 

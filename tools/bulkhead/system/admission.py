@@ -10,8 +10,8 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import subprocess
-from collections.abc import Sequence
-from dataclasses import astuple, dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import astuple, dataclass, fields
 from functools import cache
 from pathlib import Path
 
@@ -25,6 +25,8 @@ from bulkhead.layouts.kernel import (
     AdmissionResponse,
     AdmissionResult,
     AdmissionVcpu,
+    GuestCosts,
+    GuestOverheads,
     OverlapVcpu,
     ScheduleError,
 )
@@ -32,6 +34,7 @@ from bulkhead.layouts.kernel import Supply as SupplyTicks
 from bulkhead.paths import BUILD, ROOT
 from bulkhead.setup import packages
 from bulkhead.system.model import Vcpu, VcpuPolicy
+from bulkhead.system.overheads import KernelCosts
 from bulkhead.system.problems import duration
 from bulkhead.system.supply import Supply
 
@@ -72,16 +75,7 @@ def admit(vcpus: Sequence[Vcpu], counter_hz: int, supply: Supply | None = None) 
     """
     count = len(vcpus)
     within = None if supply is None else ctypes.byref(_in_ticks(supply, counter_hz))
-    given = (AdmissionVcpu * count)()
-    for each, vcpu in zip(given, vcpus, strict=True):
-        each.kind = AdmissionKind.IO_OF_PERIOD if vcpu.is_of_period else _KINDS[vcpu.policy]
-        each.budget = _ticks_up(vcpu.budget, counter_hz)
-        each.period = vcpu.period * counter_hz // _NANOSECONDS_PER_SECOND
-        each.blocking = _ticks_up(vcpu.blocking, counter_hz)
-        each.overrun = _ticks_up(vcpu.overrun, counter_hz)
-        each.unpaid = _ticks_up(vcpu.unpaid, counter_hz)
-        if vcpu.is_aligned:
-            each.jitter = max(0, each.period - each.budget)  # of a deferrable server
+    given = _vcpus_in_ticks(vcpus, counter_hz)
     responses = (AdmissionResponse * count)()
     result = AdmissionResult()
     verdict = Verdict(
@@ -97,6 +91,44 @@ def admit(vcpus: Sequence[Vcpu], counter_hz: int, supply: Supply | None = None) 
         tuple(_response(each, counter_hz) for each in responses) if analysed else (),
         _time(late, counter_hz),
     )
+
+
+def _vcpus_in_ticks(vcpus: Sequence[Vcpu], counter_hz: int) -> ctypes.Array[AdmissionVcpu]:
+    given = (AdmissionVcpu * len(vcpus))()
+    for each, vcpu in zip(given, vcpus, strict=True):
+        each.kind = AdmissionKind.IO_OF_PERIOD if vcpu.is_of_period else _KINDS[vcpu.policy]
+        each.budget = _ticks_up(vcpu.budget, counter_hz)
+        each.period = vcpu.period * counter_hz // _NANOSECONDS_PER_SECOND
+        each.blocking = _ticks_up(vcpu.blocking, counter_hz)
+        each.overrun = _ticks_up(vcpu.overrun, counter_hz)
+        each.unpaid = _ticks_up(vcpu.unpaid, counter_hz)
+        if vcpu.is_aligned:
+            each.jitter = max(0, each.period - each.budget)  # of a deferrable server
+    return given
+
+
+def guest_overheads(
+    vcpus: Sequence[Vcpu], costs: KernelCosts, counter_hz: int
+) -> Iterator[GuestOverheads]:
+    """Yield what the kernel takes for each of a guest's VCPUs. Nanoseconds."""
+    threads = (ctypes.c_uint32 * len(vcpus))(*(len(each.threads) for each in vcpus))
+    given, numbers = _vcpus_in_ticks(vcpus, counter_hz), GuestCosts(*astuple(costs))
+    for index in range(len(vcpus)):
+        yield _library().guest_overheads_of(
+            ctypes.byref(numbers), given, threads, len(vcpus), index
+        )
+
+
+def guest_supply(supply: Supply, costs: KernelCosts) -> Supply:
+    """Return the supply without what the kernel takes of it."""
+    given, numbers = SupplyTicks(*astuple(supply)), GuestCosts(*astuple(costs))
+    less = _library().guest_supply(ctypes.byref(numbers), ctypes.byref(given))
+    return Supply(*(int(getattr(less, each.name)) for each in fields(Supply)))
+
+
+def guest_budget_min(costs: KernelCosts) -> int:
+    """Return the shortest budget of a VCPU that is worth its changes. Nanoseconds."""
+    return int(_library().guest_budget_min(ctypes.byref(GuestCosts(*astuple(costs)))))
 
 
 def executed_within(supply: Supply, time: int, counter_hz: int) -> int:
@@ -213,6 +245,18 @@ def _library() -> ctypes.CDLL:
         *(ctypes.c_uint64,) * 3,
         *(ctypes.POINTER(OverlapVcpu),) * 2,
     )
+    library.guest_overheads_of.restype = GuestOverheads
+    library.guest_overheads_of.argtypes = (
+        ctypes.POINTER(GuestCosts),
+        ctypes.POINTER(AdmissionVcpu),
+        ctypes.POINTER(ctypes.c_uint32),
+        ctypes.c_size_t,
+        ctypes.c_size_t,
+    )
+    library.guest_supply.restype = SupplyTicks
+    library.guest_supply.argtypes = (ctypes.POINTER(GuestCosts), ctypes.POINTER(SupplyTicks))
+    library.guest_budget_min.restype = ctypes.c_uint64
+    library.guest_budget_min.argtypes = (ctypes.POINTER(GuestCosts),)
     library.supply_in_ticks.restype = SupplyTicks
     library.supply_in_ticks.argtypes = (ctypes.POINTER(SupplyTicks), ctypes.c_uint64)
     library.supply_within.restype = ctypes.c_uint64

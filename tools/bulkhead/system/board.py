@@ -43,6 +43,7 @@ class Board:
     instructions_per_us: int
     # No guest influences branch predictions of another context, whatever CSV2 and the firmware say.
     isolates_branches: bool
+    security_states: int  # of the interrupt controller; 2: Group 0 is the firmware's
 
     def pci_interrupt(self, address: PciAddress, pin: int = 1) -> int:
         """Return the INTID of a function's interrupt pin (PCI Local Bus 3.0, 2.2.6)."""

@@ -63,7 +63,6 @@ class BoardTree(Board):
     roles: Mapping[str, Any]  # dtlib.Node by role, such as "console"; the keys of [labels]
     cores: tuple[Core, ...]
     frames: tuple[int, ...]  # addresses of Redistributors, of more than there are cores
-    security_states: int  # of the interrupt controller; 2: Group 0 is the firmware's
     settings: Mapping[str, Any]  # board.toml
 
     def window(self, space: int) -> Window:

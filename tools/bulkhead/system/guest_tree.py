@@ -21,6 +21,7 @@ from bulkhead.system.board import FIRST_SPI
 from bulkhead.system.board_tree import REDISTRIBUTOR_BYTES, BoardTree, Window, words
 from bulkhead.system.description import HOST_ECAM_BYTES, HOST_WINDOW_BYTES
 from bulkhead.system.layout import ChannelEnd, Place, Range, section_bytes
+from bulkhead.system.overheads import COSTS, KernelCosts
 from bulkhead.system.supply import Supply
 from bulkhead.system.vcpu_argument import command_line
 
@@ -36,15 +37,26 @@ _PIN_A = 1
 _REFERENCE = re.compile(r"&(?:(\w+)|\{([^}]*)\})")
 
 
-# The VCPUs of each core, by the path of its node: numbers, and what they receive of the core.
-_Vcpus = Mapping[str, Sequence[tuple[int, Supply | None]]]
+# The VCPUs of each core, by the path of its node: numbers, and the cells of properties of our own.
+_Vcpus = Mapping[str, Sequence[tuple[int, Mapping[str, Sequence[int]]]]]
 
 
-def guest_tree(place: Place, board: BoardTree, supplies: Sequence[Supply | None] = ()) -> str:
-    """Return the devicetree's source. `supplies`: of each VCPU; None or missing: its core."""
-    vcpus: dict[str, list[tuple[int, Supply | None]]] = {}
+def guest_tree(
+    place: Place,
+    board: BoardTree,
+    supplies: Sequence[Supply | None] = (),
+    costs: KernelCosts | None = None,
+) -> str:
+    """Return the devicetree's source.
+
+    `supplies`: of each VCPU; None or missing: its core. `costs`: of our kernel, if it is one.
+    """
+    vcpus: dict[str, list[tuple[int, Mapping[str, Sequence[int]]]]] = {}
     for (vcpu, node), supply in zip_longest(enumerate(_cores(place, board)), supplies):
-        vcpus.setdefault(node.path, []).append((vcpu, supply))
+        own = {} if supply is None else {supply_property.NAME: supply.cells}
+        if costs is not None:
+            own[COSTS] = costs.cells
+        vcpus.setdefault(node.path, []).append((vcpu, own))
     changes = _changes(place, board)
     kept = _kept(place, board, changes)
     lines = [*_write(board.tree.root, kept, changes, vcpus), *_own_nodes(place, board)]
@@ -294,17 +306,20 @@ def _write(node: Any, kept: set[str], changes: _Changes, vcpus: _Vcpus) -> Itera
 
 
 def _write_vcpus(
-    core: Any, kept: set[str], changes: _Changes, vcpus: Sequence[tuple[int, Supply | None]]
+    core: Any,
+    kept: set[str],
+    changes: _Changes,
+    vcpus: Sequence[tuple[int, Mapping[str, Sequence[int]]]],
 ) -> Iterator[str]:
     """Yield the node of a core for each of its VCPUs. A guest finds VCPU n with affinity n."""
     indent = "\t" * core.path.count("/")
     higher = [0] * (len(words(core.props["reg"])) - 1)
-    for vcpu, supply in vcpus:
+    for vcpu, properties in vcpus:
         labels = "".join(f"{label}: " for label in core.labels) if vcpu == vcpus[0][0] else ""
         own = {**changes.get(core.path, {}), "reg": _cells([*higher, vcpu])}
         yield f"{indent}{labels}cpu@{vcpu:x} {{"
-        if supply is not None:
-            yield f"{indent}\t{supply_property.NAME} = {_cells(supply.cells)};"
+        for name, cells in properties.items():
+            yield f"{indent}\t{name} = {_cells(cells)};"
         yield from _write(core, kept, {**changes, core.path: own}, {})
         yield f"{indent}}};"
 

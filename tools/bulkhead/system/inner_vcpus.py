@@ -1,32 +1,31 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The analysis of the VCPUs inside a partition: responses, with what the kernel takes.
 
-docs/decisions/0058-admission-oracle.md derives what is counted.
+docs/decisions/0058-admission-oracle.md and 0060 derive what is counted.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from bulkhead.system.admission import Admission, admit
+from bulkhead.system.admission import Admission, admit, guest_overheads, guest_supply
 from bulkhead.system.board import Board
-from bulkhead.system.model import Partition, Vcpu, VcpuPolicy
-from bulkhead.system.overheads import kernel_changes, kernel_end
+from bulkhead.system.model import Partition, System
+from bulkhead.system.overheads import kernel_costs
 from bulkhead.system.supply import Supply
-
-# The ends of a VCPU's budgets are free at most four times in three periods, and once more
-# (kernel/sched/policy_vcpu.c).
-_FREE_ENDS, _PERIODS = 4, 3
 
 
 @dataclass(frozen=True)
 class InnerOverheads:
-    """The parts of a VCPU's analysis besides budgets and its `blocking`. Nanoseconds."""
+    """The parts of a VCPU's analysis besides budgets and its `blocking`. Nanoseconds.
 
-    end: int  # of a less urgent thread, which began just before; the kernel masks interrupts
-    wakes: int  # of less urgent threads
-    unpaid: int  # ends and returns of its budget, in each of its periods
-    overrun: int  # the same once more, and the end of its thread
+    The fields are those of struct guest_overheads (schedule/guest_costs.h).
+    """
+
+    end: int
+    wakes: int
+    unpaid: int
+    overrun: int
 
     @property
     def blocking(self) -> int:
@@ -34,29 +33,20 @@ class InnerOverheads:
         return self.end + self.wakes
 
 
-def inner_overheads(partition: Partition, board: Board) -> list[InnerOverheads]:
+def inner_overheads(system: System, board: Board, partition: Partition) -> list[InnerOverheads]:
     """Return the overheads of each VCPU of a partition."""
-    changes, end = kernel_changes(board), kernel_end(board)
-    ranks = [_rank(each, number) for number, each in enumerate(partition.vcpus)]
+    costs = kernel_costs(system, board, partition)
     return [
-        InnerOverheads(
-            end=changes.leave,
-            wakes=changes.enter
-            * sum(
-                len(other.threads)
-                for other, its_rank in zip(partition.vcpus, ranks, strict=True)
-                if its_rank > rank
-            ),
-            unpaid=-(-end * _FREE_ENDS // _PERIODS),
-            overrun=end + changes.leave,
-        )
-        for rank in ranks
+        InnerOverheads(each.end, each.wakes, each.unpaid, each.overrun)
+        for each in guest_overheads(partition.vcpus, costs, board.counter_hz)
     ]
 
 
-def admit_inside(partition: Partition, board: Board, supply: Supply | None) -> Admission:
+def admit_inside(
+    system: System, board: Board, partition: Partition, supply: Supply | None
+) -> Admission:
     """Test whether the partition's VCPUs get their budgets within what it receives of its core."""
-    overheads = inner_overheads(partition, board)
+    overheads = inner_overheads(system, board, partition)
     vcpus = [
         replace(
             vcpu,
@@ -66,14 +56,6 @@ def admit_inside(partition: Partition, board: Board, supply: Supply | None) -> A
         )
         for vcpu, each in zip(partition.vcpus, overheads, strict=True)
     ]
+    if supply is not None:
+        supply = guest_supply(supply, kernel_costs(system, board, partition))
     return admit(vcpus, board.counter_hz, supply)
-
-
-def _rank(vcpu: Vcpu, number: int) -> tuple[bool, int, int]:
-    """Return a key that is less for a more urgent VCPU.
-
-    An I/O VCPU is before all others: when it serves nobody and is behind them, its wake-ups are
-    paid by its budget, which the responses of all others contain.
-    """
-    is_main = vcpu.policy is VcpuPolicy.MAIN
-    return is_main, vcpu.period if is_main else 0, number

@@ -10,7 +10,7 @@ from bulkhead.system.board import Board
 from bulkhead.system.core_analysis import CoreVcpu, analyse
 from bulkhead.system.inner_vcpus import InnerOverheads, inner_overheads
 from bulkhead.system.model import System
-from bulkhead.system.overheads import kernel_changes
+from bulkhead.system.overheads import kernel_costs
 from bulkhead.system.problems import duration
 
 if TYPE_CHECKING:
@@ -38,16 +38,16 @@ def show_overheads(system: System, board: Board, console: Console) -> None:
     _show(console, ("added to the response", "partition", *_BLOCKING), blocking)
     overrun = [(core, name, *_overrun(each)) for core, name, each in cores]
     _show(console, ("added to less urgent ones'", "partition", *_OVERRUN), overrun)
-    changes = kernel_changes(board)
     inside = [
         (
             partition.name,
             vcpu.name,
-            duration(changes.enter),
-            duration(changes.leave),
-            f"at least {duration(max(0, vcpu.budget - changes.both))}",
+            duration(costs.enter),
+            duration(costs.leave),
+            f"at least {duration(max(0, vcpu.budget - costs.both))}",
         )
         for partition in system.partitions
+        for costs in (kernel_costs(system, board, partition),)
         for vcpu in partition.vcpus
     ]
     _show(console, ("paid by VCPUs", "VCPU", *_KERNEL), inside)
@@ -79,7 +79,7 @@ def _overrun(each: CoreVcpu) -> list[str]:
 
 def _inside(system: System, board: Board) -> Iterator[tuple[str, str, InnerOverheads]]:
     for partition in system.partitions:
-        found = inner_overheads(partition, board)
+        found = inner_overheads(system, board, partition)
         for vcpu, each in zip(partition.vcpus, found, strict=True):
             yield partition.name, vcpu.name, each
 

@@ -8,15 +8,17 @@ docs/decisions/0052-overheads-in-the-analysis.md derives what is counted where.
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from functools import cache
 from pathlib import Path
 
 from bulkhead.system.board import Board
-from bulkhead.system.model import Console, Partition, System
+from bulkhead.system.model import Console, Interrupts, Partition, System
 
+COSTS = "bulkhead,vcpu-costs"  # property of a VCPU's node below /cpus: KernelCosts, 64 bits each
 TABLE = Path(__file__).with_suffix(".toml")
 _BUDGET_CHANGES_MIN = 2  # changes to a VCPU and from it that its budget has to contain
+_INTERRUPTS_AN_END = 2  # an alarm for the end of a budget, and one for its return
 _OWN_SOURCES = 2  # of each VCPU: its timer, and the message of another VCPU
 
 
@@ -46,22 +48,44 @@ def instructions() -> dict[str, dict[str, int]]:
 
 def hypervisor_changes(board: Board) -> Changes:
     """Return the time of the changes between VCPUs of a shared core."""
-    return _changes("hypervisor", board)
-
-
-def kernel_changes(board: Board) -> Changes:
-    """Return the time of our kernel's changes between the threads of VCPUs."""
-    return _changes("kernel", board)
-
-
-def kernel_end(board: Board) -> int:
-    """Return the time of an end of a VCPU's budget and its return, for which no VCPU pays."""
-    return _time(instructions()["kernel"]["end"], board)
-
-
-def _changes(table: str, board: Board) -> Changes:
-    numbers = instructions()[table]
+    numbers = instructions()["hypervisor"]
     return Changes(_time(numbers["enter"], board), _time(numbers["leave"], board))
+
+
+@dataclass(frozen=True)
+class KernelCosts:
+    """What our kernel takes for the threads of VCPUs. Nanoseconds.
+
+    The fields are those of struct guest_costs (schedule/guest_costs.h).
+    """
+
+    enter: int
+    leave: int
+    end: int
+    early: int
+
+    @property
+    def cells(self) -> list[int]:
+        """The value of the property."""
+        return [cell for each in astuple(self) for cell in (each >> 32, each & 0xFFFFFFFF)]
+
+    @property
+    def both(self) -> int:
+        """The time of a start of a thread and its end, which the VCPU pays."""
+        return self.enter + self.leave
+
+
+def kernel_costs(system: System, board: Board, partition: Partition) -> KernelCosts:
+    """Return what our kernel takes in a partition. It takes longer for listed interrupts."""
+    numbers = instructions()["kernel"]
+    is_listed = board.security_states > 1 or system.interrupts_of(partition) is Interrupts.LISTED
+    listed = numbers["listed"] if is_listed else 0
+    return KernelCosts(
+        enter=_time(numbers["enter"] + listed, board),
+        leave=_time(numbers["leave"] + listed, board),
+        end=_time(numbers["end"] + _INTERRUPTS_AN_END * listed, board),
+        early=_time(numbers["early"] + listed, board),
+    )
 
 
 def longest_entry(system: System, board: Board, core: int) -> int:

@@ -57,4 +57,4 @@ def _has_room(system: System, partition: Partition, times: tuple[int, int], boar
     if any(each.admission.verdict is not Verdict.OK for each in analyse(tried, board)):
         return False
     supply = supplies(tried, board)[partitions.index(changed)][0]
-    return admit_inside(changed, board, supply).verdict is Verdict.OK
+    return admit_inside(tried, board, changed, supply).verdict is Verdict.OK

@@ -45,7 +45,7 @@ def _rows(system: System, board: Board) -> Iterator[tuple[str, ...]]:
     for partition in system.partitions:
         if partition.vcpus:
             supply = received[partition.name]
-            responses = admit_inside(partition, board, supply).responses
+            responses = admit_inside(system, board, partition, supply).responses
             for vcpu, response in zip(partition.vcpus, responses, strict=True):
                 yield (partition.name, *_given(vcpu), *_found(response))
 

@@ -6,13 +6,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from bulkhead.layouts.kernel import VCPU_MAX
-from bulkhead.system.admission import Admission, Verdict, excess_text, late_text
+from bulkhead.system.admission import Admission, Verdict, excess_text, guest_budget_min, late_text
 from bulkhead.system.board import Board
 from bulkhead.system.core_analysis import supplies
 from bulkhead.system.credit_cores import core_rules
 from bulkhead.system.inner_vcpus import admit_inside
 from bulkhead.system.model import Partition, System
-from bulkhead.system.overheads import kernel_changes
+from bulkhead.system.overheads import kernel_costs
 from bulkhead.system.problems import Problem, duration, show
 from bulkhead.system.proposal import propose_share
 from bulkhead.system.shared_cores import sharing_rules
@@ -59,16 +59,18 @@ def _budgets(partition: Partition) -> Iterator[Problem]:
             yield Problem(vcpu.line_of("blocking"), what, "a blocking is at most the period")
 
 
-def _short_budgets(partition: Partition, board: Board) -> Iterator[Problem]:
-    """Check that each budget contains what the kernel takes to start its thread and to end it."""
-    changes = kernel_changes(board)
+def _short_budgets(system: System, board: Board, partition: Partition) -> Iterator[Problem]:
+    """Check that each budget is worth its changes."""
+    costs = kernel_costs(system, board, partition)
+    least = guest_budget_min(costs)
     for vcpu in partition.vcpus:
-        if vcpu.budget < changes.budget_min:
+        if vcpu.budget < least:
             what = (
                 f"{vcpu_name(partition, vcpu)} has a budget of {duration(vcpu.budget)}, and the "
-                f"kernel takes {duration(changes.both)} to start its thread and to end it"
+                f"kernel takes {duration(costs.both)} to start its thread and to end it, and "
+                f"{duration(costs.end)} when the budget ends and returns"
             )
-            fix = f"give it at least {duration(changes.budget_min)}"
+            fix = f"give it at least {duration(least)}"
             yield Problem(vcpu.line_of("budget"), what, fix)
 
 
@@ -78,9 +80,9 @@ def _admission(
     if supply == NO_SUPPLY:
         yield from _without_supply(system, partition)
         return
-    found = admit_inside(partition, board, supply)
+    found = admit_inside(system, board, partition, supply)
     if found.responses:
-        yield from _short_budgets(partition, board)
+        yield from _short_budgets(system, board, partition)
     if found.verdict is Verdict.OK:
         return
     vcpu = partition.vcpus[found.vcpu]

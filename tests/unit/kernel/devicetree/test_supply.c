@@ -39,6 +39,8 @@ static void load(void *blob, unsigned count, unsigned more)
         if (cpu == 0 && count + more > 0) {
             assert_int_equal(fdt_property(blob, "bulkhead,supply", value, (int)(count * 4 + more)),
                              0);
+            assert_int_equal(
+                fdt_property(blob, "bulkhead,vcpu-costs", value, (int)(count * 4 + more)), 0);
         }
         if (cpu == 1) {
             assert_int_equal(fdt_property(blob, "bulkhead,supply", value, 48), 0);
@@ -95,12 +97,34 @@ static void test_wrong_lengths(void **state)
     }
 }
 
+static void test_costs(void **state)
+{
+    static uint64_t blob[BLOB_BYTES / 8];
+    struct guest_costs costs;
+
+    (void)state;
+    load(blob, 8, 0);
+    assert_true(guest_costs_read(&costs));
+    assert_true(costs.enter == (UINT64_C(1) << 32 | 2));
+    assert_true(costs.leave == (UINT64_C(3) << 32 | 4));
+    assert_true(costs.end == (UINT64_C(5) << 32 | 6));
+    assert_true(costs.early == (UINT64_C(7) << 32 | 8));
+    assert_string_equal(tree_printed, "");
+    load(blob, 0, 0);
+    assert_false(guest_costs_read(&costs));
+    assert_string_equal(tree_printed, "");
+    load(blob, 7, 0);
+    assert_false(guest_costs_read(&costs));
+    assert_non_null(strstr(tree_printed, "vcpu-costs is malformed\n"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_members),
         cmocka_unit_test(test_absent),
         cmocka_unit_test(test_wrong_lengths),
+        cmocka_unit_test(test_costs),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -200,7 +200,7 @@ static void init_all_time(void)
     host_clock_set_reading_ticks(1);
     for (unsigned i = 0; i < VCPUS; i++) {
         struct vcpu_param param = {
-            .policy = policies[i], .C = 100 + chance(100), .T = 1000 + chance(1000)};
+            .policy = policies[i], .C = 100 + chance(100), .T = 3000 + chance(1000)};
 
         semaphore_init(&semaphores[i], 0, 3);
         vcpus[i] = vcpu_create(&param);
