@@ -27,17 +27,11 @@ from support.drawn_systems import KINDS, draw
 from bulkhead.system import overheads
 
 _HERE = Path(__file__).parent
-# By default, a hundred systems that check admits and ten that it refuses: 50 s of a processor.
-_SYSTEMS = {"partitions": 60, "alone": 40, "refused": 10, "inside": 6}
-_SHARDS = {"partitions": 6, "alone": 4}
+# By default, 120 systems that check admits and ten that it refuses: 60 s of a processor.
+_SYSTEMS = {"partitions": 60, "alone": 40, "refused": 10, "inside": 20}
+_SHARDS = {"partitions": 6, "alone": 4, "inside": 2}
 _LONG_SHARDS, _LONG_SYSTEMS = 100, 100  # ten thousand
 _FIRST_SEED, _FIRST_LONG_SEED = 1000, 100_000
-# A defect of the kernel's scheduler. Remove the mark when it is mended.
-_STOLEN_TIME = pytest.mark.xfail(
-    strict=True,
-    reason="the kernel charges VCPUs for the time for which other partitions execute",
-)
-_DEFECTS = {"inside": (_STOLEN_TIME,)}
 
 
 @dataclass
@@ -89,9 +83,8 @@ def _shards(kind: str) -> list[Any]:
     """Return the first seed and the number of systems of each shard."""
     shards = _SHARDS.get(kind, 1)
     count = _SYSTEMS[kind] // shards
-    marks = _DEFECTS.get(kind, ())
     return [
-        pytest.param(kind, _FIRST_SEED + shard * count, count, id=f"{kind}-{shard}", marks=marks)
+        pytest.param(kind, _FIRST_SEED + shard * count, count, id=f"{kind}-{shard}")
         for shard in range(shards)
     ]
 
@@ -99,7 +92,7 @@ def _shards(kind: str) -> list[Any]:
 _DEFAULT = [each for kind in _SYSTEMS if kind != "refused" for each in _shards(kind)]
 _LONG = [
     pytest.param(
-        ("partitions", "alone")[shard % 2],
+        ("partitions", "alone", "inside")[shard % 3],
         _FIRST_LONG_SEED + shard * _LONG_SYSTEMS,
         _LONG_SYSTEMS,
         id=f"long-{shard}",
@@ -154,13 +147,7 @@ def test_an_analysis_without_overheads_is_found(
     assert broken
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "late-wake-up",
-        pytest.param("stolen-time", marks=_STOLEN_TIME),
-    ],
-)
+@pytest.mark.parametrize("name", ["late-wake-up", "stolen-time"])
 def test_smallest_system_that_breaks_a_promise(name: str, tmp_path: Path) -> None:
     found = play(_HERE / "admission" / f"{name}.toml", tmp_path / "console.log")
     assert not found.broken, "\n".join(found.broken)
