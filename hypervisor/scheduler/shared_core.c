@@ -263,15 +263,6 @@ static void schedule_once(struct processor *processor, uint64_t now)
     }
 }
 
-void scheduler_show_times(const struct shared_core *core, struct vcpu *vcpu, uint64_t executed)
-{
-    struct times *times = &vcpu->shared->times;
-    uint64_t used = vcpu->report.used, charged = core->ledger.charged;
-
-    times_show_stolen(times, used, charged);
-    times_return(times, executed, used, charged, scheduler_time(), core->ledger.costs.way_back);
-}
-
 /* The interrupts that are handled when a VCPU continues may be the hypervisor's own, where the
  * firmware has Group 0: then another choice is due at once, and the core's timer is off until it is
  * made. */

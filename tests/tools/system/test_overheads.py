@@ -20,7 +20,7 @@ from bulkhead.system.overhead_table import show_overheads
 from bulkhead.system.overheads import (
     hypervisor_changes,
     instructions,
-    kernel_changes,
+    kernel_costs,
     longest_entry,
     source_count,
 )
@@ -80,7 +80,8 @@ def test_instructions_take_time(tmp_path: Path) -> None:
     table = instructions()["hypervisor"]
     assert hypervisor_changes(BOARD).enter == table["enter"]
     assert hypervisor_changes(slow).enter == -(-table["enter"] * 10 // 3)
-    assert kernel_changes(slow).both > 3 * kernel_changes(BOARD).both
+    one = shared.partitions[0]
+    assert kernel_costs(shared, slow, one).both > 3 * kernel_costs(shared, BOARD, one).both
     assert longest_entry(shared, BOARD, 0) == table["entry"] + 2 * table["entry_vcpu"]
 
 

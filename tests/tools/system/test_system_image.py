@@ -31,6 +31,7 @@ from bulkhead.system.model import (
     Vcpu,
     VcpuPolicy,
 )
+from bulkhead.system.overheads import kernel_costs
 
 MIB = 1 << 20
 BOARD = board_tree.load("qemu-virt")
@@ -308,8 +309,9 @@ def test_image_contains_all_parts(tmp_path: Path) -> None:
         }
         assert all(each.offset % 4096 == 0 for each in partition.images)
         assert files[place.kernel] == place.files.kernel
+        costs = kernel_costs(placed.system, BOARD, place.partition)
         assert files[place.devicetree] == compile_tree(
-            guest_tree(place, BOARD), tmp_path / "again.dts"
+            guest_tree(place, BOARD, (), costs), tmp_path / "again.dts"
         )
     assert head.partitions[2].image_count == 3
 
