@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The processor time of the guest, and what its kernel takes of it, as a hypervisor describes it in the devicetree (docs/vcpus.md).
+/* The processor time of the guest, and what its kernel takes of it, as a hypervisor describes it in
+ * the devicetree (docs/vcpus.md).
  */
 #ifndef BOOT_SUPPLY_H
 #define BOOT_SUPPLY_H

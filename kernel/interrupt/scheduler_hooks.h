@@ -44,9 +44,9 @@ void scheduler_interrupt_next(void);
 uint64_t scheduler_interrupt_pay(uint8_t *payer);
 
 /*
- * Counts the interrupt, and charges the time since enter, or the last interrupt. Returns the context to
- * continue: `interrupted`, or that of a more urgent thread that a handler woke. If handlers nest,
- * only the outermost exit switches; inner ones return `interrupted` unread.
+ * Counts the interrupt, and charges the time since enter, or the last interrupt. Returns the
+ * context to continue: `interrupted`, or that of a more urgent thread that a handler woke. If
+ * handlers nest, only the outermost exit switches; inner ones return `interrupted` unread.
  */
 struct arch_context *scheduler_interrupt_exit(struct arch_context *interrupted);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "kernel/virtual_time.h"
 
-#include "machine/machine.h"
 #include "machine/absence.h"
+#include "machine/machine.h"
 #include "time/clock.h"
 #include <arch/cpu.h>
 #include <arch/hypercalls.h>

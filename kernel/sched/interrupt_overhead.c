@@ -63,8 +63,7 @@ static uint64_t smaller(uint64_t one, uint64_t other)
 void interrupt_overhead_measure(void)
 {
     struct core *core = core_this();
-    struct measurement least = {
-        .overhead = UINT64_MAX, .whole = UINT64_MAX, .setting = UINT64_MAX};
+    struct measurement least = {.overhead = UINT64_MAX, .whole = UINT64_MAX, .setting = UINT64_MAX};
 
     if (core->interrupt_overhead_is_known) {
         return;

@@ -22,8 +22,8 @@
  * VCPUs have paid for the kernel, and the time that nobody has paid (vcpu_report.unpaid) add up to
  * all time but the absence.
  *
- * Where other guests share the processor, it does not execute this one all of the time. The ledger is
- * told how long it has been absent, and nobody here pays for that: ledger_pass().
+ * Where other guests share the processor, it does not execute this one all of the time. The ledger
+ * is told how long it has been absent, and nobody here pays for that: ledger_pass().
  *
  * The kernel reads the counter when an interrupt's handlers begin, and when a thread has been
  * chosen. What an interrupt takes before the first reading and after the last, the overhead, is
@@ -52,9 +52,9 @@ static inline void ledger_init(struct ledger *ledger, uint64_t now)
     *ledger = (struct ledger){.charged = now};
 }
 
-/* The processor has been absent for `absence` ticks until `now`, since some time in the past. Called
- * for each reading of the counter that ends a payer's time, so that those since the reading before
- * are nobody's. The absence may be ahead of the time: the rest is passed later. */
+/* The processor has been absent for `absence` ticks until `now`, since some time in the past.
+ * Called for each reading of the counter that ends a payer's time, so that those since the reading
+ * before are nobody's. The absence may be ahead of the time: the rest is passed later. */
 static inline void ledger_pass(struct ledger *ledger, uint64_t absence, uint64_t now)
 {
     uint64_t ticks = absence - ledger->absence;

@@ -114,12 +114,11 @@ static void add_overheads(struct proposal *proposal)
     struct guest_costs costs = vcpu_costs(the_policy()->end_cost);
 
     for (size_t i = 0; i < proposal->count; i++) {
-        struct guest_overheads overheads = guest_overheads_of(
-            &costs, proposal->vcpu, proposal->threads, proposal->count, i);
+        struct guest_overheads overheads =
+            guest_overheads_of(&costs, proposal->vcpu, proposal->threads, proposal->count, i);
         struct admission_vcpu *vcpu = &proposal->vcpu[i];
 
-        vcpu->blocking =
-            clock_ticks_up(proposal->blocking[i] + overheads.end + overheads.wakes);
+        vcpu->blocking = clock_ticks_up(proposal->blocking[i] + overheads.end + overheads.wakes);
         vcpu->unpaid = clock_ticks_up(overheads.unpaid);
         vcpu->overrun = clock_ticks_up(overheads.overrun);
     }

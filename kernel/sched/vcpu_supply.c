@@ -21,8 +21,8 @@ void vcpu_costs_set(const struct guest_costs *nanoseconds)
     }
 }
 
-/* An end and its return are measured as three interrupts (interrupt_overhead.c). A start of a thread,
- * or its end, takes less than two. */
+/* An end and its return are measured as three interrupts (interrupt_overhead.c). A start of a
+ * thread, or its end, takes less than two. */
 struct guest_costs vcpu_costs(uint64_t end_ticks)
 {
     uint64_t end = clock_nanoseconds(end_ticks);

@@ -11,12 +11,12 @@
  * time, as before the first call. Before the first VCPU is created. Thread context. */
 void vcpu_supply_set(const struct supply *nanoseconds);
 
-/* Returns the supply in ticks, without what the kernel takes of it; NULL if the kernel has all of the
- * processor's time. */
+/* Returns the supply in ticks, without what the kernel takes of it; NULL if the kernel has all of
+ * the processor's time. */
 const struct supply *vcpu_supply(void);
 
-/* Sets the kernel's costs, in nanoseconds, as they were analysed by others. NULL: none are, as before
- * the first call. Before vcpu_supply_set(). Thread context. */
+/* Sets the kernel's costs, in nanoseconds, as they were analysed by others. NULL: none are, as
+ * before the first call. Before vcpu_supply_set(). Thread context. */
 void vcpu_costs_set(const struct guest_costs *nanoseconds);
 
 /* Returns the costs in nanoseconds: those that were set, or else what `end_ticks`, the ticks of an

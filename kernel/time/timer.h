@@ -15,8 +15,8 @@
 uint64_t timers_due_at(const struct timer_queue *timers);
 
 /* Calls the callbacks of the timers that are due at `ticks`, a counter value that is not before
- * `due_at`, the value of timers_due_at(). Timers that a callback arms are not among them, so that the call ends. Interrupt
- * context. */
+ * `due_at`, the value of timers_due_at(). Timers that a callback arms are not among them, so that
+ * the call ends. Interrupt context. */
 void timers_expire(struct timer_queue *timers, uint64_t due_at, uint64_t ticks);
 
 /* Returns the timers of the running core. The address never changes (one core), so calls may be

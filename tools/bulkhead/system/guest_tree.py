@@ -38,7 +38,7 @@ _REFERENCE = re.compile(r"&(?:(\w+)|\{([^}]*)\})")
 
 
 # The VCPUs of each core, by the path of its node: numbers, and the cells of properties of our own.
-_Vcpus = Mapping[str, Sequence[tuple[int, Mapping[str, Sequence[int]]]]]
+_Vcpus = Mapping[str, Sequence[tuple[int, Mapping[str, list[int]]]]]
 
 
 def guest_tree(
@@ -51,7 +51,7 @@ def guest_tree(
 
     `supplies`: of each VCPU; None or missing: its core. `costs`: of our kernel, if it is one.
     """
-    vcpus: dict[str, list[tuple[int, Mapping[str, Sequence[int]]]]] = {}
+    vcpus: dict[str, list[tuple[int, Mapping[str, list[int]]]]] = {}
     for (vcpu, node), supply in zip_longest(enumerate(_cores(place, board)), supplies):
         own = {} if supply is None else {supply_property.NAME: supply.cells}
         if costs is not None:
@@ -309,7 +309,7 @@ def _write_vcpus(
     core: Any,
     kept: set[str],
     changes: _Changes,
-    vcpus: Sequence[tuple[int, Mapping[str, Sequence[int]]]],
+    vcpus: Sequence[tuple[int, Mapping[str, list[int]]]],
 ) -> Iterator[str]:
     """Yield the node of a core for each of its VCPUs. A guest finds VCPU n with affinity n."""
     indent = "\t" * core.path.count("/")

@@ -47,9 +47,9 @@ void host_clock_advance(uint64_t ticks);
 /* Makes each reading of the clock take so many ticks, 0 at first, so that the kernel's own work
  * takes time. */
 void host_clock_set_reading_ticks(uint64_t ticks);
-/* Calls `around` around each reading of the clock, between which and the value read nothing happens:
- * before it with `has_read` false, after it with true. NULL, at first: calls nothing. `around` may
- * call host_clock_pass(). */
+/* Calls `around` around each reading of the clock, between which and the value read nothing
+ * happens: before it with `has_read` false, after it with true. NULL, at first: calls nothing.
+ * `around` may call host_clock_pass(). */
 void host_clock_watch(void (*around)(bool has_read));
 /* Lets time pass while the processor executes others. Alarms on the way go off later. */
 void host_clock_pass(uint64_t ticks);
