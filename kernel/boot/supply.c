@@ -66,15 +66,17 @@ bool guest_costs_read(struct guest_costs *nanoseconds)
         return false;
     }
     cells = members_of(node, "bulkhead,vcpu-costs", COSTS_MEMBERS);
-    if (cells == NULL) {
-        print("boot: the property bulkhead,vcpu-costs is malformed\n");
-        return false;
+    if (cells != NULL) {
+        *nanoseconds = (struct guest_costs){
+            .enter = member(cells, ENTER),
+            .leave = member(cells, LEAVE),
+            .end = member(cells, END),
+            .early = member(cells, EARLY),
+        };
     }
-    *nanoseconds = (struct guest_costs){
-        .enter = member(cells, ENTER),
-        .leave = member(cells, LEAVE),
-        .end = member(cells, END),
-        .early = member(cells, EARLY),
-    };
-    return guest_costs_are_valid(nanoseconds);
+    if (cells == NULL || !guest_costs_are_valid(nanoseconds)) {
+        print("boot: no VCPUs: the property bulkhead,vcpu-costs is malformed\n");
+        *nanoseconds = (struct guest_costs){.end = SCHEDULE_PERIOD_MAX};
+    }
+    return true;
 }

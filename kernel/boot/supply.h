@@ -19,8 +19,9 @@ bool supply_read(struct supply *nanoseconds);
 
 /*
  * Reads the property `bulkhead,vcpu-costs` of the first CPU: the members of struct guest_costs, in
- * nanoseconds, 64 bits each. Returns false if there is none, or if it is malformed, which is
- * reported. Thread context.
+ * nanoseconds, 64 bits each. Returns false if there is none, so that admission counts no costs. A
+ * property of another length, or with a cost above SCHEDULE_PERIOD_MAX, is reported, and the costs
+ * are so high that no budget below an hour is admitted. Thread context.
  */
 bool guest_costs_read(struct guest_costs *nanoseconds);
 

@@ -108,16 +108,20 @@ static void propose_all(struct proposal *proposal, const struct vcpu_param *para
     }
 }
 
-/* Adds what the kernel takes and no VCPU pays, as ./bulkhead check does. */
+/* Adds what the kernel takes and no VCPU pays, as ./bulkhead check does, if check has analysed this
+ * kernel. */
 static void add_overheads(struct proposal *proposal)
 {
-    struct guest_costs costs = vcpu_costs(the_policy()->end_cost);
+    const struct guest_costs *costs = vcpu_costs();
 
     for (size_t i = 0; i < proposal->count; i++) {
-        struct guest_overheads overheads =
-            guest_overheads_of(&costs, proposal->vcpu, proposal->threads, proposal->count, i);
+        struct guest_overheads overheads = {.end = 0};
         struct admission_vcpu *vcpu = &proposal->vcpu[i];
 
+        if (costs != NULL) {
+            overheads =
+                guest_overheads_of(costs, proposal->vcpu, proposal->threads, proposal->count, i);
+        }
         vcpu->blocking = clock_ticks_up(proposal->blocking[i] + overheads.end + overheads.wakes);
         vcpu->unpaid = clock_ticks_up(overheads.unpaid);
         vcpu->overrun = clock_ticks_up(overheads.overrun);
@@ -196,13 +200,19 @@ static struct mutex *lock(void)
 }
 
 /* Returns true if the budget is worth its switches. Otherwise writes the least budget to `param`.
+ * Without costs of check, the kernel counts an end of a budget and its return, which it measures.
  */
 static bool is_worth(struct vcpu_param *param)
 {
-    struct guest_costs costs;
+    const struct guest_costs *analysed = vcpu_costs();
+    struct guest_costs costs = {.end = 0};
 
     interrupt_overhead_measure();
-    costs = vcpu_costs(the_policy()->end_cost);
+    if (analysed != NULL) {
+        costs = *analysed;
+    } else {
+        costs.end = clock_nanoseconds(the_policy()->end_cost);
+    }
     param->least = guest_budget_min(&costs);
     return param->C >= param->least;
 }

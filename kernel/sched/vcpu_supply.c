@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "sched/vcpu_supply.h"
 
-#include "time/clock.h"
 #include <arch/cpu.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -21,16 +20,9 @@ void vcpu_costs_set(const struct guest_costs *nanoseconds)
     }
 }
 
-/* An end and its return are measured as three interrupts (interrupt_overhead.c). A start of a
- * thread, or its end, takes less than two. */
-struct guest_costs vcpu_costs(uint64_t end_ticks)
+const struct guest_costs *vcpu_costs(void)
 {
-    uint64_t end = clock_nanoseconds(end_ticks);
-    uint64_t change = end - end / 3;
-
-    return received.has_costs
-               ? received.costs
-               : (struct guest_costs){.enter = change, .leave = change, .end = end, .early = end};
+    return received.has_costs ? &received.costs : NULL;
 }
 
 void vcpu_supply_set(const struct supply *nanoseconds)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The processor time that the kernel receives at least, and what it takes of that for VCPUs.
- * Admission tests VCPUs with both. */
+/* The processor time that the kernel receives at least, and what it takes of that for VCPUs, as
+ * ./bulkhead check has analysed them. Admission tests VCPUs with both. */
 #ifndef SCHED_VCPU_SUPPLY_H
 #define SCHED_VCPU_SUPPLY_H
 
@@ -15,12 +15,11 @@ void vcpu_supply_set(const struct supply *nanoseconds);
  * the processor's time. */
 const struct supply *vcpu_supply(void);
 
-/* Sets the kernel's costs, in nanoseconds, as they were analysed by others. NULL: none are, as
- * before the first call. Before vcpu_supply_set(). Thread context. */
+/* Sets the kernel's costs, in nanoseconds. NULL: admission counts none, as before the first call.
+ * Before vcpu_supply_set(). Thread context. */
 void vcpu_costs_set(const struct guest_costs *nanoseconds);
 
-/* Returns the costs in nanoseconds: those that were set, or else what `end_ticks`, the ticks of an
- * end of a budget and its return as measured, allows to say. */
-struct guest_costs vcpu_costs(uint64_t end_ticks);
+/* Returns the costs in nanoseconds; NULL if admission counts none. */
+const struct guest_costs *vcpu_costs(void);
 
 #endif

@@ -13,8 +13,8 @@ from bulkhead.errors import UserErrors
 from bulkhead.running.qemu import UserNetwork
 from bulkhead.settings import Settings
 from bulkhead.system import board_tree
-from bulkhead.system.admission import admit
 from bulkhead.system.assemble import assemble, read
+from bulkhead.system.inner_vcpus import admit_inside
 from bulkhead.system.machine import machine
 from bulkhead.system.parse import parse
 from bulkhead.system.vcpu_times import boot_supplies
@@ -40,7 +40,7 @@ def test_the_kernel_admits_what_check_admits(start_guest: StartGuest, tmp_path: 
     file = tmp_path / "system.toml"
     file.write_text(
         _SYSTEM
-        + _partition("fits", 0, 'budget = "500 us"\nperiod = "1 ms"', loop)
+        + _partition("fits", 0, 'budget = "520 us"\nperiod = "1 ms"', loop)
         + _partition("late", 0, 'budget = "2 ms"\nperiod = "10 ms"', loop)
         + _partition("weighted", 1, "", loop)
         + _partition("other", 1, "")
@@ -56,7 +56,7 @@ def test_the_kernel_admits_what_check_admits(start_guest: StartGuest, tmp_path: 
     guest = start_guest(machine(system, board, assembled.image, lambda _: UserNetwork()))
     supply = boot_supplies(system, board)["late"]
     assert supply is not None
-    found = admit(system.partitions[1].vcpus, board.counter_hz, supply)
+    found = admit_inside(system, board, system.partitions[1], supply)
     excess = found.responses[0].excess
     gap = supply.period - supply.budget + supply.delay
     for line in (

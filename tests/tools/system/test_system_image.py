@@ -31,7 +31,7 @@ from bulkhead.system.model import (
     Vcpu,
     VcpuPolicy,
 )
-from bulkhead.system.overheads import kernel_costs
+from bulkhead.system.overheads import kernel_costs, passed_costs
 
 MIB = 1 << 20
 BOARD = board_tree.load("qemu-virt")
@@ -213,6 +213,20 @@ def test_tree_tells_each_vcpu_its_supply(tmp_path: Path) -> None:
     assert (second, third) == ([0] * 12, None)
 
 
+def test_tree_has_the_costs_that_check_counts(tmp_path: Path) -> None:
+    """A kernel with a core of its own, and VCPUs that check does not know, counts no costs."""
+    vcpus = (Vcpu("loop", VcpuPolicy.MAIN, 1_000_000, 10_000_000, ("*",), 1),)
+    times = {"budget": 3_000_000, "period": 10_000_000}
+    whole, analysed = made(CONTROL), made(replace(CONTROL, vcpus=vcpus))
+    shared = made(replace(CONTROL, **times), replace(NET, **times, cores=CONTROL.cores))
+    for placed, is_counted in ((whole, False), (analysed, True), (shared, True)):
+        pack(placed, HYPERVISOR, tmp_path)
+        (cpu,) = dtlib.DT(str(tmp_path / "control.dts")).get_node("/cpus").nodes.values()
+        found = cpu.props.get("bulkhead,vcpu-costs")
+        costs = kernel_costs(placed.system, BOARD, placed.places[0].partition)
+        assert (found and words(found)) == (costs.cells if is_counted else None)
+
+
 def test_tree_has_frames_of_more_vcpus_than_cores(tmp_path: Path) -> None:
     """They follow those of the last core, if the interrupt controller's addresses have room."""
     count = BOARD.core_count + 2
@@ -309,7 +323,7 @@ def test_image_contains_all_parts(tmp_path: Path) -> None:
         }
         assert all(each.offset % 4096 == 0 for each in partition.images)
         assert files[place.kernel] == place.files.kernel
-        costs = kernel_costs(placed.system, BOARD, place.partition)
+        costs = passed_costs(placed.system, BOARD, place.partition)
         assert files[place.devicetree] == compile_tree(
             guest_tree(place, BOARD, (), costs), tmp_path / "again.dts"
         )

@@ -103,7 +103,7 @@ def _has_room(system: System, board: Board, aligned: frozenset[str]) -> bool:
         return False
     received = _supplies(system, board, analyses)
     return all(
-        admit_inside(partition, board, supply[0]).verdict is Verdict.OK
+        admit_inside(system, board, partition, supply[0]).verdict is Verdict.OK
         for partition, supply in zip(system.partitions, received, strict=True)
         if partition.vcpus and supply[0] != NO_SUPPLY
     )

@@ -49,7 +49,7 @@ def guest_tree(
 ) -> str:
     """Return the devicetree's source.
 
-    `supplies`: of each VCPU; None or missing: its core. `costs`: of our kernel, if it is one.
+    `supplies`: of each VCPU; None or missing: its core. `costs`: see passed_costs().
     """
     vcpus: dict[str, list[tuple[int, Mapping[str, list[int]]]]] = {}
     for (vcpu, node), supply in zip_longest(enumerate(_cores(place, board)), supplies):

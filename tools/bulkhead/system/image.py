@@ -18,7 +18,7 @@ from bulkhead.system.credit_cores import Slots, slots
 from bulkhead.system.guest_tree import guest_tree
 from bulkhead.system.layout import ChannelEnd, Layout, Place, Range, page_up, section_bytes
 from bulkhead.system.model import Console, Partition
-from bulkhead.system.overheads import kernel_costs
+from bulkhead.system.overheads import passed_costs
 
 # Fields of the arm64 Image header. The second is reserved in that header. The hypervisor has there
 # the address of its terminal, and the inverted address.
@@ -66,7 +66,7 @@ def pack(layout: Layout, hypervisor: bytes, folder: Path) -> bytes:
     described = describe(layout)
     received = supplies(layout.system, layout.board)
     for index, place in enumerate(layout.places):
-        costs = kernel_costs(layout.system, layout.board, place.partition)
+        costs = passed_costs(layout.system, layout.board, place.partition)
         source = guest_tree(place, layout.board, received[index], costs)
         tree = compile_tree(source, folder / f"{place.partition.name}.dts")
         images = [(place.files.kernel, place.kernel), (tree, place.devicetree)]

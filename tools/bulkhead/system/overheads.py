@@ -88,6 +88,17 @@ def kernel_costs(system: System, board: Board, partition: Partition) -> KernelCo
     )
 
 
+def passed_costs(system: System, board: Board, partition: Partition) -> KernelCosts | None:
+    """Return the costs that the kernel in a partition counts in admission, as check does.
+
+    None, so that it counts none, if check analyses nothing there: the kernel has a core of its own,
+    and the system file has none of its VCPUs.
+    """
+    if partition.vcpus or partition.cores[0] in system.shared_cores:
+        return kernel_costs(system, board, partition)
+    return None
+
+
 def longest_entry(system: System, board: Board, core: int) -> int:
     """Return the longest time at EL2, on a shared core, for which no other VCPU can execute."""
     numbers = instructions()["hypervisor"]

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The property `bulkhead,supply` of a CPU: read, absent, and of a wrong length. */
+/* The properties `bulkhead,supply` and `bulkhead,vcpu-costs` of a CPU: read, absent, and wrong. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,9 +16,9 @@
 #define BLOB_BYTES 1024
 
 /* Budget, period, delay, waiting, piece and cost: each a number above 32 bits, and one below. */
-static const uint32_t cells[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14};
+static uint32_t cells[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14};
 
-/* Makes the kernel load a tree with two CPUs. The first one has the property with `count` cells
+/* Makes the kernel load a tree with two CPUs. The first one has both properties with `count` cells
  * and `more` bytes; none if both are 0. */
 static void load(void *blob, unsigned count, unsigned more)
 {
@@ -113,9 +113,32 @@ static void test_costs(void **state)
     load(blob, 0, 0);
     assert_false(guest_costs_read(&costs));
     assert_string_equal(tree_printed, "");
-    load(blob, 7, 0);
-    assert_false(guest_costs_read(&costs));
-    assert_non_null(strstr(tree_printed, "vcpu-costs is malformed\n"));
+}
+
+/* Costs that cannot be read, or computed with, leave no room for a VCPU. */
+static void test_wrong_costs(void **state)
+{
+    static const unsigned lengths[][2] = {{0, 1}, {7, 0}, {8, 1}, {9, 0}, {12, 0}};
+    static uint64_t blob[BLOB_BYTES / 8];
+    struct guest_costs costs;
+
+    (void)state;
+    for (unsigned i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
+        load(blob, lengths[i][0], lengths[i][1]);
+        assert_true(guest_costs_read(&costs));
+        assert_true(costs.end == SCHEDULE_PERIOD_MAX);
+        assert_non_null(strstr(tree_printed, "no VCPUs: the property bulkhead,vcpu-costs is"));
+    }
+    for (unsigned i = 0; i < 8; i += 2) {
+        uint32_t good = cells[i];
+
+        cells[i] = 1u << 8; /* 2^40 and more */
+        load(blob, 8, 0);
+        assert_true(guest_costs_read(&costs));
+        assert_true(costs.end == SCHEDULE_PERIOD_MAX);
+        assert_non_null(strstr(tree_printed, "no VCPUs: the property bulkhead,vcpu-costs is"));
+        cells[i] = good;
+    }
 }
 
 int main(void)
@@ -125,6 +148,7 @@ int main(void)
         cmocka_unit_test(test_absent),
         cmocka_unit_test(test_wrong_lengths),
         cmocka_unit_test(test_costs),
+        cmocka_unit_test(test_wrong_costs),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

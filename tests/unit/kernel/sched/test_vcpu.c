@@ -411,6 +411,41 @@ static void test_critical_sections(void **state)
     kernel_run(init_critical_sections);
 }
 
+static void init_whole(void)
+{
+    static const struct guest_costs costs = {.enter = 30, .leave = 20, .end = 30, .early = 1};
+    static const struct guest_costs high = {.end = SCHEDULE_PERIOD_MAX};
+    struct vcpu_param first = {.policy = SCHED_SPORADIC, .C = 500, .T = 1000};
+    struct vcpu_param second = {.policy = SCHED_SPORADIC, .C = 1000, .T = 2000};
+
+    host_clock_set_reading_ticks(1);
+    CHECK_EQUAL(vcpu_create(&first), 1);
+    CHECK_EQUAL(vcpu_create(&second), 2);
+    host_clock_set_reading_ticks(0);
+    vcpu_costs_set(&costs);
+    CHECK_EQUAL(vcpu_destroy(2, false), 0);
+    CHECK_EQUAL(vcpu_create(&second), -(int)RESULT_OVERLOADED);
+    /* In 2,000, the first one takes 2 * (500 + 40) + 30 + 20, and a change takes 20. */
+    CHECK_EQUAL(second.excess, 150);
+    second.C = 850;
+    CHECK_EQUAL(vcpu_create(&second), 2);
+    first = (struct vcpu_param){.policy = SCHED_SPORADIC, .C = 119, .T = 100000};
+    CHECK_EQUAL(vcpu_create(&first), -(int)RESULT_TOO_SMALL);
+    CHECK_EQUAL(first.least, 120);
+    first.C = 1000;
+    vcpu_costs_set(&high);
+    CHECK_EQUAL(vcpu_create(&first), -(int)RESULT_TOO_SMALL);
+    vcpu_costs_set(NULL);
+}
+
+/* VCPUs may have all of a processor if nobody tells what the kernel takes. Otherwise admission
+ * counts that. */
+static void test_whole_processor(void **state)
+{
+    (void)state;
+    kernel_run(init_whole);
+}
+
 static void init_least(void)
 {
     struct vcpu_param param = {.policy = SCHED_SPORADIC, .C = 1, .T = 1000000};
@@ -495,6 +530,7 @@ int main(void)
         cmocka_unit_test(test_share_of_a_processor),
         cmocka_unit_test(test_blocking),
         cmocka_unit_test(test_critical_sections),
+        cmocka_unit_test(test_whole_processor),
         cmocka_unit_test(test_budget_worth_its_switches),
         cmocka_unit_test(test_timer_of_a_vcpu_without_budget_waits),
     };
