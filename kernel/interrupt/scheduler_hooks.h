@@ -27,7 +27,7 @@ uint8_t scheduler_caller_vcpu(void);
 /* Declares an attached interrupt as the clock's: scheduler_interrupt_pay() is not called for it. */
 void interrupt_set_alarm(uint32_t number);
 
-/* Begins the interrupt's time. The interrupted thread pays for the time so far. */
+/* Counts the interrupt and charges the time so far to the interrupted thread. */
 void scheduler_interrupt_enter(void);
 
 /* The handlers of one interrupt have run, those of another follow. Charges the time of the former,
@@ -44,9 +44,9 @@ void scheduler_interrupt_next(void);
 uint64_t scheduler_interrupt_pay(uint8_t *payer);
 
 /*
- * Counts the interrupt, and charges the time since enter, or the last interrupt. Returns the
- * context to continue: `interrupted`, or that of a more urgent thread that a handler woke. If
- * handlers nest, only the outermost exit switches; inner ones return `interrupted` unread.
+ * Charges the time since enter, or the last interrupt, to interrupts. Returns the context to
+ * continue: `interrupted`, or that of a more urgent thread that a handler woke. If handlers nest,
+ * only the outermost exit switches; inner ones return `interrupted` unread.
  */
 struct arch_context *scheduler_interrupt_exit(struct arch_context *interrupted);
 

@@ -62,7 +62,10 @@ uint64_t core_now_beside_others(struct core *core);
  * ledger. The time of an interrupted thread is charged before that. Interrupts masked. */
 static inline uint64_t core_now(struct core *core)
 {
-    return core->absence == NULL ? arch_clock_ticks() : core_now_beside_others(core);
+    if (__builtin_expect(core->absence != NULL, false)) {
+        return core_now_beside_others(core);
+    }
+    return arch_clock_ticks();
 }
 
 /* Returns the time of a decision in a thread, a counter value that never goes back. When the

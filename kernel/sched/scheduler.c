@@ -191,6 +191,7 @@ void scheduler_interrupt_enter(void)
 {
     struct core *core = core_this();
 
+    core->interrupts++;
     core->interrupt_depth++;
     if (core->interrupt_depth == 1) {
         core->interrupt_began = core_now(core);
@@ -235,7 +236,6 @@ struct arch_context *scheduler_interrupt_exit(struct arch_context *interrupted)
     struct thread *next;
     uint64_t now;
 
-    core->interrupts++; /* here, because no handler waits for it */
     if (core->interrupt_depth != 1 || previous == NULL) {
         core->interrupt_depth--;
         return interrupted;

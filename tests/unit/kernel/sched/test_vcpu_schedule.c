@@ -597,7 +597,7 @@ static uint64_t interrupts_at_22;
 /* From 22 to 25, on the budget of the thread that it interrupts. */
 static void interrupt_that_ends_a_budget(void *argument)
 {
-    interrupts_at_22 = core_this()->interrupts + 1; /* with this one, which is counted at its end */
+    interrupts_at_22 = core_this()->interrupts;
     interrupt_for_done(argument);
 }
 
