@@ -300,7 +300,7 @@ void scheduler_wait(struct vcpu *vcpu)
         __asm__ volatile("dsb sy\n\twfi" : : : "memory");
         return;
     }
-    if (is_interrupted()) {
+    if (is_interrupted()) { /* the call is saved, because few guests wait with an interrupt */
         scheduler_handle_interrupts(vcpu);
     }
     /* A guest that is off, or stopped, takes no interrupt. */

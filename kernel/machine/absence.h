@@ -5,8 +5,8 @@
 
 #include <arch/vcpu_times.h>
 
-/* Returns for how long the processor has executed other guests, after virtual_time_init(); NULL if
- * that has not returned RESULT_OK. Thread context. */
+/* Returns for how long the processor has executed other guests. After virtual_time_init() has
+ * returned RESULT_OK. Any context. */
 const struct vcpu_absence *virtual_time_absence(void);
 
 #endif

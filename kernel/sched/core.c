@@ -50,9 +50,7 @@ void core_follow_absence(const struct vcpu_absence *absence)
     interrupt_state state = interrupts_save();
 
     core->absence = absence;
-    if (absence != NULL) {
-        core->ledger.absence = absence_ticks(absence, absence->ways_back);
-    }
+    core->ledger.absence = absence_ticks(absence, absence->ways_back);
     interrupts_restore(state);
 }
 

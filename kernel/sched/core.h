@@ -50,8 +50,8 @@ struct core *core_this(void) __attribute__((const));
 /* Sets up a core without threads and timers. Boot. */
 void core_init(void);
 
-/* Nobody pays for the time for which the processor does not execute this guest, from now on. NULL:
- * there is none. Thread context. */
+/* Nobody pays for the time for which the processor does not execute this guest, from now on. Thread
+ * context. */
 void core_follow_absence(const struct vcpu_absence *absence);
 
 /* core_now() where the processor executes other guests, too. Not inline, and apart, because that

@@ -314,14 +314,14 @@ static inline void make_ready(struct thread *thread)
     struct core *core = core_this();
     uint64_t now =
         core->interrupt_depth != 0 ? name_payer(core, thread_payer(thread)) : core_thread_now(core);
-    uint64_t expires_at = core->timers.expires_at;
+    uint64_t wait_ended_at = core->timers.wait_ended_at;
 
     thread->state = THREAD_READY;
     trace_thread_ready(thread);
     /* However late the timer's interrupt is handled, because others execute or interrupts are
-     * masked, the thread has work since the timer expired. */
+     * masked, the thread has work since its wait ended. */
     if (policy_unblock(&core->policy, thread, core->current, now,
-                       expires_at < now ? expires_at : now)) {
+                       wait_ended_at < now ? wait_ended_at : now)) {
         core->reschedule = true;
     }
 }

@@ -29,7 +29,7 @@ struct vcpu {
     uint64_t most;                /* vcpu_server_most() */
     uint64_t free_end_at;  /* value of record->received at which an end of the budget is free */
     uint64_t wanted_since; /* counter value from which on a runnable thread has had its budget */
-    uint64_t blocked_at;   /* counter value at which the VCPU's last thread blocked */
+    uint64_t blocked_at;   /* counter value at which the VCPU was created, or last blocked */
     struct list threads;   /* bound threads, by standing.bound_node */
     unsigned waiting[VCPU_MAX]; /* I/O VCPU: threads of VCPU id n + 1 that wait for its work */
 };

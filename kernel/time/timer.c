@@ -172,19 +172,18 @@ __attribute__((noinline)) static void expire_special(struct timer_queue *queue, 
 }
 
 /* Calls the callback, or lets the thread call it, of a timer that has been taken off the queue.
- * `due_at`: the counter value at which it was due. A special timer may be late on purpose, and
- * count as due when it should have been. */
+ * `due_at`: the counter value at which it was due. */
 static inline void expire(struct timer_queue *queue, struct timer *timer, uint64_t due_at,
                           uint64_t ticks)
 {
     if (timer->is_special) {
         expire_special(queue, timer, ticks);
-        return;
-    }
-    queue->expires_at = due_at;
-    call(timer, timer->deadline);
-    queue->expires_at = UINT64_MAX;
-    if (!timer->is_wait) {
+    } else if (timer->is_wait) {
+        queue->wait_ended_at = due_at;
+        call(timer, timer->deadline);
+        queue->wait_ended_at = UINT64_MAX;
+    } else {
+        call(timer, timer->deadline);
         pay(timer);
     }
 }

@@ -6,7 +6,7 @@
 
 void timer_queue_init(struct timer_queue *queue)
 {
-    *queue = (struct timer_queue){.root = NULL, .expires_at = UINT64_MAX};
+    *queue = (struct timer_queue){.root = NULL, .wait_ended_at = UINT64_MAX};
 }
 
 static bool earlier(const struct timer *a, const struct timer *b)

@@ -19,9 +19,9 @@ struct timer_queue {
     struct timer *root; /* the earliest; NULL if empty */
     size_t count;
     uint64_t next_sequence;
-    /* Counter value at which the timer was due whose callback is called; UINT64_MAX: none is, or it
-     * has waited for the budget of its VCPU. */
-    uint64_t expires_at;
+    /* Counter value at which the wait ended of the thread that is woken; UINT64_MAX: none is, or by
+     * another timer. Such a timer may be armed for the past, when the thread had no work. */
+    uint64_t wait_ended_at;
 };
 
 void timer_queue_init(struct timer_queue *queue);

@@ -41,8 +41,8 @@ struct vcpu_param {
     /* Nanoseconds, rounded up, at most T: for which less urgent work may hold up the threads, once
      * in a budget. Admission adds it to the VCPU's response. */
     uint64_t blocking;
-    uint32_t
-        threads; /* threads that will be bound to it; 0: one. Admission counts their wake-ups */
+    /* Threads that will be bound to it; 0: one. Admission counts their wake-ups. */
+    uint32_t threads;
     char name[VCPU_NAME_BYTES]; /* for reports; may be empty */
     /* Written by a call that returns -RESULT_OVERLOADED: */
     int late_id; /* VCPU that would miss its budget; 0: the new one */

@@ -26,11 +26,14 @@ bool guest_costs_are_valid(const struct guest_costs *costs);
 
 /* Parts of the analysis of a VCPU besides its budget and its own `blocking`. */
 struct guest_overheads {
-    uint64_t end;    /* in its response: of a less urgent thread, which began just before */
-    uint64_t wakes;  /* in its response: a wake-up of each less urgent thread */
-    uint64_t unpaid; /* in those of less urgent VCPUs: ends and returns, in each of its periods */
-    uint64_t
-        overrun; /* in those of less urgent VCPUs: an end and a return once more, and `leave` */
+    /* In its response: the end of a less urgent thread, which began just before. */
+    uint64_t end;
+    /* In its response: a wake-up of each less urgent thread. */
+    uint64_t wakes;
+    /* In those of less urgent VCPUs: ends of its budget and returns, in each of its periods. */
+    uint64_t unpaid;
+    /* In those of less urgent VCPUs, once: an end of its budget and a return, and `leave`. */
+    uint64_t overrun;
 };
 
 /* Returns the overheads of the VCPU of this index. `vcpus`: kinds and periods are read; of equal

@@ -592,6 +592,64 @@ static void test_late_release_does_not_delay_the_next(void **state)
     kernel_run(init_late_release);
 }
 
+static struct semaphore released;
+
+static void release_job(struct timer *timer, void *argument)
+{
+    (void)timer;
+    (void)argument;
+    (void)semaphore_post(&released);
+}
+
+/* Uses its whole budget in each job, and notes when it has used the first half. */
+static void execute_released_jobs(void *argument)
+{
+    (void)argument;
+    for (unsigned i = 0; i < LATE_JOBS; i++) {
+        (void)semaphore_wait(&released, DEADLINE_NONE);
+        host_clock_advance(5);
+        job_began[i] = time_now() - 5;
+        host_clock_advance(5);
+    }
+}
+
+/* Has the processor from 0 on, and arms timers for 905 at 1,000 and at 1,020. */
+static void release_jobs_in_the_past(void *argument)
+{
+    struct timer timer;
+
+    (void)argument;
+    timer_init(&timer, release_job, NULL);
+    host_clock_advance(1000 - time_now());
+    timer_arm(&timer, 905);
+    host_clock_advance(1020 - time_now());
+    timer_arm(&timer, 905);
+    host_clock_advance(1300 - time_now());
+}
+
+static void init_release_in_the_past(void)
+{
+    int vcpu = make_vcpu(SCHED_SPORADIC, 10, 100);
+    int other_vcpu = make_vcpu(SCHED_SPORADIC, 5000, 10000);
+    struct thread *jobs = start("jobs", 10, execute_released_jobs, NULL);
+    struct thread *other = start("other", 10, release_jobs_in_the_past, NULL);
+
+    semaphore_init(&released, 0, 10);
+    CHECK_EQUAL(vcpu_bind_thread(jobs, vcpu), 0);
+    CHECK_EQUAL(vcpu_bind_thread(other, other_vcpu), 0);
+    finish(other);
+    CHECK_EQUAL(job_began[0], 1000);
+    CHECK_EQUAL(job_began[1], 1100);
+}
+
+/* No VCPU has its next budget early because the timer that releases its thread was armed for the
+ * past. */
+static void test_release_in_the_past(void **state)
+{
+    (void)state;
+    kernel_run(init_release_in_the_past);
+}
+
 static uint64_t interrupts_at_22;
 
 /* From 22 to 25, on the budget of the thread that it interrupts. */
@@ -662,6 +720,7 @@ int main(void)
         cmocka_unit_test(test_work_beside_a_single_main_vcpu),
         cmocka_unit_test(test_less_urgent_replenishment_waits),
         cmocka_unit_test(test_late_release_does_not_delay_the_next),
+        cmocka_unit_test(test_release_in_the_past),
         cmocka_unit_test(test_replenished_before_the_end_of_a_budget),
     };
 
