@@ -193,7 +193,7 @@ void scheduler_interrupt_enter(void)
 
     core->interrupts++;
     core->interrupt_depth++;
-    if (core->interrupt_depth == 1) {
+    if (__builtin_expect(core->interrupt_depth == 1, true)) {
         core->interrupt_began = core_now(core);
     }
 }
