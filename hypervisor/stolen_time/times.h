@@ -31,7 +31,7 @@ struct times {
     /* Ticks in which the VCPU had no work, or for which others paid in advance while its guest
      * continued. While it has no work: these ticks less the time at which the work ended. */
     uint64_t unneeded;
-    uint64_t stolen;  /* ticks that the guest reads as stolen, in nanoseconds */
+    uint64_t stolen; /* ticks that the guest reads as stolen, in nanoseconds */
     /* While the guest executes: its virtual time less the ticks for which the VCPU was charged. */
     uint64_t executed_free;
 };

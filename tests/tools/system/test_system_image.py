@@ -216,10 +216,10 @@ def test_tree_tells_each_vcpu_its_supply(tmp_path: Path) -> None:
 def test_tree_has_the_costs_that_check_counts(tmp_path: Path) -> None:
     """A kernel with a core of its own, and VCPUs that check does not know, counts no costs."""
     vcpus = (Vcpu("loop", VcpuPolicy.MAIN, 1_000_000, 10_000_000, ("*",), 1),)
-    times = {"budget": 3_000_000, "period": 10_000_000}
+    own = replace(CONTROL, budget=3_000_000, period=10_000_000)
+    other = replace(NET, cores=CONTROL.cores, budget=3_000_000, period=10_000_000)
     whole, analysed = made(CONTROL), made(replace(CONTROL, vcpus=vcpus))
-    shared = made(replace(CONTROL, **times), replace(NET, **times, cores=CONTROL.cores))
-    for placed, is_counted in ((whole, False), (analysed, True), (shared, True)):
+    for placed, is_counted in ((whole, False), (analysed, True), (made(own, other), True)):
         pack(placed, HYPERVISOR, tmp_path)
         (cpu,) = dtlib.DT(str(tmp_path / "control.dts")).get_node("/cpus").nodes.values()
         found = cpu.props.get("bulkhead,vcpu-costs")

@@ -144,10 +144,8 @@ static void test_wrong_costs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_members),
-        cmocka_unit_test(test_absent),
-        cmocka_unit_test(test_wrong_lengths),
-        cmocka_unit_test(test_costs),
+        cmocka_unit_test(test_members),       cmocka_unit_test(test_absent),
+        cmocka_unit_test(test_wrong_lengths), cmocka_unit_test(test_costs),
         cmocka_unit_test(test_wrong_costs),
     };
 
