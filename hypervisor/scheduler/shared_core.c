@@ -270,6 +270,7 @@ static void schedule(struct processor *processor, uint64_t now)
 {
     struct shared_core *core = processor->shared;
     struct vcpu *current = processor->vcpu;
+    /* The time since the last charge is on no account yet: the VCPU pays for it if it blocks. */
     uint64_t used = current->report.used + (now - core->ledger.charged);
     uint64_t executed = times_executed(&current->shared->times, used);
 

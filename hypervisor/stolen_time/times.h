@@ -33,7 +33,7 @@ struct times {
     uint64_t unneeded;
     uint64_t stolen; /* ticks that the guest reads as stolen, in nanoseconds */
     /* While the guest executes: its virtual time less the ticks for which the VCPU was charged. */
-    uint64_t executed_free;
+    uint64_t uncharged;
 };
 
 /* Initialises the times of a VCPU that has no work. `frequency`: of CNTPCT_EL0, in Hz. */
@@ -43,7 +43,7 @@ static inline void times_init(struct times *times, struct vcpu_times *shown, uin
     times->shown = shown;
     times->unneeded = 0;
     times->stolen = 0;
-    times->executed_free = 0;
+    times->uncharged = 0;
 }
 
 /* The VCPU begins to execute, and another one has paid in advance for `ticks`. */
@@ -76,7 +76,7 @@ static inline void times_start(struct times *times, uint64_t used, uint64_t char
  * virtual time. */
 static inline uint64_t times_executed(const struct times *times, uint64_t used)
 {
-    return used + times->executed_free;
+    return used + times->uncharged;
 }
 
 /* Writes the absence that the guest reads. Called at `now`, as late as possible before the guest
@@ -88,7 +88,7 @@ static inline void times_return(struct times *times, uint64_t executed, uint64_t
 {
     struct vcpu_absence *shown = &times->shown->absence;
 
-    times->executed_free = executed + (charged - now) - used;
+    times->uncharged = executed + (charged - now) - used;
     __atomic_store_n(&shown->ticks, now - executed, __ATOMIC_RELAXED);
     __atomic_store_n(&shown->ways_back, shown->ways_back + way_back, __ATOMIC_RELAXED);
 }
