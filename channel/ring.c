@@ -174,8 +174,9 @@ static uint64_t complete_bytes(const struct ring_consumer *consumer)
 
 /* Sets where ring_release() returns true: at the end of the complete bytes, or a quarter of the
  * ring after the last check. */
-static void set_check(struct ring_consumer *consumer, uint64_t complete)
+static void set_check(struct ring_consumer *consumer)
 {
+    uint64_t complete = complete_bytes(consumer);
     uint64_t since_check = ring_consumer_position(consumer) - consumer->positions.checked;
     uint64_t quarter = consumer->bytes / 4;
     uint64_t to_check = since_check < quarter ? quarter - since_check : 0;
@@ -207,7 +208,7 @@ static const uint8_t *begin_run(struct ring_consumer *consumer, uint64_t header,
     consumer->span.next += sizeof(struct channel_message);
     consumer->span.end = consumer->span.next;
     consumer->run = (struct ring_consumer_run){consumer->span.next + contents, header};
-    set_check(consumer, complete_bytes(consumer));
+    set_check(consumer);
     return peek_in_run(consumer, length, tag);
 }
 
@@ -215,13 +216,13 @@ static const uint8_t *begin_run(struct ring_consumer *consumer, uint64_t header,
 static const uint8_t *begin_message(struct ring_consumer *consumer, uint64_t header,
                                     uint64_t *length, uint32_t *tag)
 {
-    uint64_t complete = complete_bytes(consumer);
-
     *length = ring_header_length(header);
     *tag = ring_header_tag(header);
-    consumer->span.end = consumer->span.next + complete;
+    /* Half the ring, so that no later message of the span is larger than the largest. */
+    consumer->span.end =
+        consumer->span.next + smaller(complete_bytes(consumer), consumer->bytes / 2);
     consumer->span.peeked_end = consumer->span.next + ring_size(*length);
-    set_check(consumer, complete);
+    set_check(consumer);
     return consumer->span.next + sizeof(struct channel_message);
 }
 
@@ -306,9 +307,7 @@ bool ring_producer_waits(struct ring_consumer *consumer)
         return false;
     }
     consumer->positions.checked = position;
-    set_check(consumer, consumer->run.end != NULL
-                            ? complete_bytes(consumer)
-                            : (uint64_t)(consumer->span.end - consumer->span.next));
+    set_check(consumer);
     /* See ring_consumer_waits(). */
     word_fence();
     return (word_load(consumer->waits) & CHANNEL_WAITS_FOR_SPACE) != 0;

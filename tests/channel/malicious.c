@@ -118,6 +118,20 @@ static void write_ring(void)
     memcpy(user.peer + CHANNEL_CONTROL_BYTES + position, &value, sizeof(value));
 }
 
+/* Puts a message without content into the ring at a position, and one behind it that is larger than
+ * the largest, and publishes both. */
+static void publish_too_large(uint64_t position)
+{
+    struct channel_control *peer = (void *)user.peer;
+    uint64_t offset = position & (RING_BYTES - CHANNEL_ALIGNMENT);
+    const uint64_t headers[] = {0, RING_BYTES - offset - 2 * sizeof(uint64_t)};
+
+    if (headers[1] <= RING_BYTES && offset + sizeof(headers) <= RING_BYTES) {
+        memcpy(user.peer + CHANNEL_CONTROL_BYTES + offset, headers, sizeof(headers));
+        peer->produced = position + RING_BYTES - offset;
+    }
+}
+
 /* Puts a message with a possible length into the ring at a position, and publishes it. */
 static void publish(uint64_t position, uint64_t header_bytes)
 {
@@ -171,6 +185,8 @@ static void be_honest(void)
         peer->produced++;
     } else if (user.channel.state == CHANNEL_CONNECTED && next_byte() % 4 == 0) {
         publish_run(ring_consumer_position(&user.channel.in));
+    } else if (user.channel.state == CHANNEL_CONNECTED && next_byte() % 8 == 0) {
+        publish_too_large(ring_consumer_position(&user.channel.in));
     } else if (user.channel.state == CHANNEL_CONNECTED) {
         publish(ring_consumer_position(&user.channel.in), sizeof(struct channel_message));
     }
@@ -197,6 +213,13 @@ static void check_place(const uint8_t *section, const uint8_t *content, uint64_t
     check(offset % CHANNEL_ALIGNMENT == 0, "a message is aligned");
 }
 
+/* The same for a message that was received, which is not larger than the largest one. */
+static void check_received(const uint8_t *content, uint64_t length)
+{
+    check_place(user.peer, content, length);
+    check(length <= channel_content_max(RING_BYTES), "no message is larger than the largest");
+}
+
 static void receive(void)
 {
     uint64_t length = 0;
@@ -204,7 +227,7 @@ static void receive(void)
     const uint8_t *content = channel_receive_begin(&user.channel, &length, &tag);
 
     if (content != NULL) {
-        check_place(user.peer, content, length);
+        check_received(content, length);
         check(user.channel.state == CHANNEL_CONNECTED || user.channel.state == CHANNEL_ENDING,
               "a message is received while there is a connection");
         if (next_byte() % 4 != 0) {
@@ -222,7 +245,7 @@ static void receive_batch(void)
     uint32_t tag;
 
     while (batch.count < wanted && (content = receive_batch_next(&batch, &length, &tag)) != NULL) {
-        check_place(user.peer, content, length);
+        check_received(content, length);
     }
     channel_receive_batch_end(&user.channel, &batch);
 }
@@ -381,7 +404,7 @@ static void call(void)
     now = 0;
     switch (call_wait(&user.client, &sleeper, CALL_DEADLINE, &content, &length)) {
     case CALL_ANSWERED:
-        check_place(user.peer, content, length);
+        check_received(content, length);
         call_end(&user.client);
         break;
     case CALL_TIMED_OUT:

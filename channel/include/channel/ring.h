@@ -11,7 +11,8 @@
  * Positions are bytes since the first use of the channel, and never wrap. The inline functions work
  * on addresses, in a span: from the next message up to the end of the bytes that were free (for the
  * producer) or complete (for the consumer) when a function ..._slowly() read the peer's index. A
- * span never crosses the end of the ring. An empty span sends every call to the slow function.
+ * span never crosses the end of the ring, and has at most half of it, so that a message that fits
+ * is not larger than the largest. An empty span sends every call to the slow function.
  *
  * Nothing here waits, sends notifications or knows of lives; see connection.h and wait.h. A
  * producer or consumer belongs to one thread at a time. Any context.
@@ -46,7 +47,8 @@ struct ring_producer {
 /* The part of the ring that ring_peek() and ring_release() use without the slow function. */
 struct ring_consumer_span {
     const uint8_t *next; /* place of the next message; within a run, of its content */
-    /* End of the complete messages; the span is empty unless it is after `next`. */
+    /* End of the complete messages, half the ring after `next` at most. The span is empty unless it
+     * is after `next`. */
     const uint8_t *end;
     const uint8_t *peeked_end; /* end of the message that ring_peek() returned last */
     const uint8_t *check;      /* ring_release() returns true from this place on */

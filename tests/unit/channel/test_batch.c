@@ -235,6 +235,29 @@ static void test_an_invalid_length_is_an_error(void **state)
     assert_int_equal(fixture->receiver->error.kind, CHANNEL_ERROR_LENGTH);
 }
 
+/* Also a message behind the first one of a batch has at most the largest length. */
+static void test_no_message_is_larger_than_the_largest(void **state)
+{
+    struct pair_fixture *fixture = *state;
+    struct section *section = fixture->pair.sections[0];
+    struct receive_batch batch;
+    uint64_t length;
+    uint32_t tag;
+
+    word_store(channel_word(&section->ring[0]), 0);
+    word_store(channel_word(&section->ring[8]), BYTES - 24);
+    section->control.produced = BYTES - 8;
+    batch = channel_receive_batch_begin(fixture->receiver);
+    assert_non_null(receive_batch_next(&batch, &length, &tag));
+    assert_int_equal(length, 0);
+    assert_null(receive_batch_next(&batch, &length, &tag));
+    channel_receive_batch_end(fixture->receiver, &batch);
+    batch = channel_receive_batch_begin(fixture->receiver);
+    assert_int_equal(batch.count, 0);
+    assert_int_equal(fixture->receiver->error.kind, CHANNEL_ERROR_LENGTH);
+    assert_int_equal(fixture->receiver->error.value, BYTES - 24);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -250,6 +273,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_a_waiting_peer_is_notified_once, pair_set_up,
                                         pair_tear_down),
         cmocka_unit_test_setup_teardown(test_an_invalid_length_is_an_error, pair_set_up,
+                                        pair_tear_down),
+        cmocka_unit_test_setup_teardown(test_no_message_is_larger_than_the_largest, pair_set_up,
                                         pair_tear_down),
     };
 

@@ -272,6 +272,31 @@ static void test_lengths_are_checked(void **state)
     }
 }
 
+/* Not only the first message that is complete is checked against the largest one. */
+static void test_no_message_is_larger_than_the_largest(void **state)
+{
+    struct fixture *fixture = *state;
+    const uint64_t largest = channel_content_max(BYTES);
+    const uint64_t lengths[] = {largest, largest + 1, BYTES - 24};
+
+    for (unsigned i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
+        ring_consumer_begin(&fixture->consumer, fixture->pair.sections[0],
+                            &fixture->pair.sections[1]->control, BYTES, 0);
+        memset(fixture->pair.sections[0]->ring, 0, BYTES);
+        memcpy(&fixture->pair.sections[0]->ring[8], &lengths[i], 8);
+        fixture->pair.sections[0]->control.produced = 8 + ring_size(lengths[i]);
+        take(fixture, 0, 0);
+        if (lengths[i] <= largest) {
+            take(fixture, lengths[i], 0);
+        } else {
+            take_nothing(fixture);
+            assert_int_equal(fixture->consumer.error.kind, CHANNEL_ERROR_LENGTH);
+            assert_int_equal(fixture->consumer.error.value, lengths[i]);
+            assert_int_equal(fixture->consumer.error.position, 8);
+        }
+    }
+}
+
 /* A message whose header says that it continues after the ring's end. */
 static void test_a_message_does_not_cross_the_end(void **state)
 {
@@ -318,6 +343,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_produced_index_does_not_go_back, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_consumed_index_is_checked, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_lengths_are_checked, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_no_message_is_larger_than_the_largest, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(test_a_message_does_not_cross_the_end, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_skips_are_checked, set_up, tear_down),
     };
