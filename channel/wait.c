@@ -1,30 +1,42 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "channel/wait.h"
 
+/* Returns true if nothing can come before the program calls channel_accept() or channel_reset(). */
+static bool is_over(const struct channel *channel)
+{
+    return channel->state == CHANNEL_ENDED || channel->state == CHANNEL_FAILED;
+}
+
 static bool has_message(const struct channel_wait *wait)
 {
     struct channel *channel = wait->object;
     uint64_t length;
     uint32_t tag;
 
-    return channel_receive_begin(channel, &length, &tag) != NULL || channel->state != wait->state;
+    return channel_receive_begin(channel, &length, &tag) != NULL || channel->state != wait->state ||
+           is_over(channel);
 }
 
 static bool has_space(const struct channel_wait *wait)
 {
     struct channel *channel = wait->object;
 
-    return channel_send_begin(channel, wait->length) != NULL || channel->state != wait->state;
+    return channel_send_begin(channel, wait->length) != NULL || channel->state != wait->state ||
+           channel->state == CHANNEL_ENDING || is_over(channel);
 }
 
 static bool has_value(const struct channel_wait *wait)
 {
-    return value_is_new(wait->object);
+    const struct value_reader *reader = wait->object;
+
+    return value_is_new(reader) || reader->error.kind != CHANNEL_ERROR_NONE;
 }
 
 static bool has_broadcast(const struct channel_wait *wait)
 {
-    return broadcast_is_new(wait->object);
+    const struct broadcast_receiver *receiver = wait->object;
+
+    return broadcast_is_new(receiver) || receiver->error.kind != CHANNEL_ERROR_NONE;
 }
 
 static const struct channel_control *peer_of(const struct channel *channel)

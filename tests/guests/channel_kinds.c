@@ -119,6 +119,11 @@ int application_main(void)
     for (uint64_t number = 1;; number++) {
         send(number);
         receive();
+        if (kinds.reader.error.kind != CHANNEL_ERROR_NONE ||
+            kinds.receiver.error.kind != CHANNEL_ERROR_NONE) {
+            print("channel-kinds: FAIL: the other end violated the format\n");
+            return 1;
+        }
         wait(period * NANOSECONDS_PER_MILLISECOND);
     }
 }

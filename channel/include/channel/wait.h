@@ -25,17 +25,22 @@ struct channel_wait {
     enum channel_state state;
 };
 
-/* The wait is over when a message can be received, or when the channel's state changes. */
+/* The wait is over when a message can be received, or when the channel's state changes. In
+ * CHANNEL_ENDED and CHANNEL_FAILED it is over at once: nothing comes before channel_accept() or
+ * channel_reset() is called. */
 struct channel_wait channel_wait_for_message(struct channel *channel);
 
 /* The wait is over when a message of `length` bytes can be sent, or when the channel's state
- * changes. `length`: up to channel_content_max(). */
+ * changes. `length`: up to channel_content_max(). It is over at once in the states in which nothing
+ * can be sent: those two, and CHANNEL_ENDING. */
 struct channel_wait channel_wait_for_space(struct channel *channel, uint64_t length);
 
-/* The wait is over when there is a newer value than the one that was read last. */
+/* The wait is over when there is a newer value than the one that was read last, or at once if the
+ * writer has violated the format. */
 struct channel_wait channel_wait_for_value(struct value_reader *reader);
 
-/* The wait is over when there are messages of a one-way channel after the last received one. The
+/* The wait is over when there are messages of a one-way channel after the last received one, or at
+ * once if the sender has violated the format. The
  * receiver can't say that it waits. So unless the sender rings its doorbell for each message, the
  * sleeper has to end its sleep from time to time. */
 struct channel_wait channel_wait_for_broadcast(struct broadcast_receiver *receiver);

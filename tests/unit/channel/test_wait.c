@@ -408,6 +408,77 @@ static void test_a_broadcast_ends_the_wait(void **state)
     pair_destroy(&pair);
 }
 
+/* Fails the test if a wait of this kind would sleep, or watch. */
+static void expect_no_wait(struct fixture *fixture, struct channel_wait wait)
+{
+    struct channel_sleeper sleeper = sleeper_of(fixture);
+    struct channel_watcher watcher = watcher_of(fixture);
+
+    fixture->meanwhile = NULL;
+    fixture->prepared = 0;
+    fixture->pauses = 0;
+    assert_int_equal(channel_wait_any(&wait, 1, &sleeper, 1000), 0);
+    assert_int_equal(channel_watch_any(&wait, 1, &watcher, 1000), 0);
+    assert_int_equal(fixture->prepared + fixture->pauses, 0);
+}
+
+/* Nothing comes before the program has called channel_accept() or channel_reset(). */
+static void test_nobody_waits_after_the_end(void **state)
+{
+    struct fixture *fixture = *state;
+    struct channel *channel = &fixture->pair.sides[1];
+
+    channel_close(&fixture->pair.sides[0]);
+    assert_int_equal(channel_update(channel), CHANNEL_ENDING);
+    expect_no_wait(fixture, channel_wait_for_space(channel, 8));
+    assert_int_equal(channel->state, CHANNEL_ENDING);
+    pair_expect_nothing(channel);
+    assert_int_equal(channel->state, CHANNEL_ENDED);
+    expect_no_wait(fixture, channel_wait_for_message(channel));
+    expect_no_wait(fixture, channel_wait_for_space(channel, 8));
+    channel_accept(channel);
+    assert_int_equal(wait_for_message(fixture, fixture->now + 10), 1);
+}
+
+static void test_nobody_waits_after_a_violation(void **state)
+{
+    struct fixture *fixture = *state;
+    struct channel *channel = &fixture->pair.sides[1];
+
+    fixture->pair.sections[0]->control.produced = 4;
+    pair_expect_nothing(channel);
+    assert_int_equal(channel->state, CHANNEL_FAILED);
+    expect_no_wait(fixture, channel_wait_for_message(channel));
+    expect_no_wait(fixture, channel_wait_for_space(channel, 8));
+    channel_reset(channel);
+    assert_int_equal(wait_for_message(fixture, fixture->now + 10), 1);
+}
+
+static void test_nobody_waits_for_values_and_broadcasts_after_a_violation(void **state)
+{
+    struct fixture *fixture = *state;
+    struct pair pair;
+    struct value_reader reader;
+    struct broadcast_receiver receiver;
+    uint64_t content;
+    uint64_t length;
+    uint32_t tag;
+
+    pair_create(&pair);
+    pair.sections[0]->control.format = CHANNEL_FORMAT_MESSAGES;
+    pair.sections[0]->control.produced = 8;
+    assert_true(
+        value_reader_begin(&reader, pair.sections[0], &pair.sections[1]->control, PAIR_RING_BYTES));
+    assert_null(value_read(&reader, &length));
+    assert_int_equal(reader.error.kind, CHANNEL_ERROR_FORMAT);
+    expect_no_wait(fixture, channel_wait_for_value(&reader));
+    assert_true(broadcast_receiver_begin(&receiver, pair.sections[0], PAIR_RING_BYTES, false));
+    assert_int_equal(broadcast_receive(&receiver, &content, sizeof(content), &length, &tag),
+                     BROADCAST_FAILED);
+    expect_no_wait(fixture, channel_wait_for_broadcast(&receiver));
+    pair_destroy(&pair);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -427,6 +498,9 @@ int main(void)
         TEST(test_both_waits_for_one_channel_set_their_flags),
         TEST(test_a_value_wakes),
         TEST(test_a_broadcast_ends_the_wait),
+        TEST(test_nobody_waits_after_the_end),
+        TEST(test_nobody_waits_after_a_violation),
+        TEST(test_nobody_waits_for_values_and_broadcasts_after_a_violation),
     };
 
     return cmocka_run_group_tests_name("wait", tests, NULL, NULL);

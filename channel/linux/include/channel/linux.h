@@ -133,17 +133,18 @@ struct channel_sleeper linux_sleeper(struct linux_endpoint *endpoint);
  * can't ask: its sender has to ring the doorbell for each message. Not for the sender of one. */
 bool linux_arm(struct linux_endpoint *endpoint);
 
-/* Waits until the endpoint has a message or its state changes. Returns false if the deadline
- * passed. */
+/* Waits until the endpoint has a message or its state changes. Returns at once in the states in
+ * which none can come (wait.h). Returns false if the deadline passed. */
 bool linux_wait_for_message(struct linux_endpoint *endpoint, uint64_t deadline);
 
 /* Waits until there is a newer value than the one that was read last, or messages of a one-way
- * channel. Returns false if the deadline passed. */
+ * channel, or returns at once if the peer has violated the format. Returns false if the deadline
+ * passed. */
 bool linux_wait_for_value(struct linux_endpoint *endpoint, uint64_t deadline);
 bool linux_wait_for_broadcast(struct linux_endpoint *endpoint, uint64_t deadline);
 
-/* Waits until there is space for a message of `length` bytes, or the state changes. Returns false
- * if the deadline passed. */
+/* Waits until there is space for a message of `length` bytes, or the state changes. Returns at once
+ * in the states in which nothing can be sent (wait.h). Returns false if the deadline passed. */
 bool linux_wait_for_space(struct linux_endpoint *endpoint, uint64_t length, uint64_t deadline);
 
 #endif
