@@ -104,15 +104,22 @@ static const uint8_t *fail(struct value_reader *reader, enum channel_error_kind 
     return NULL;
 }
 
+/* Returns the number of the newest value; 0: there is none. Acquire: the format, and the pair of
+ * the first value, are seen. */
+static uint64_t load_produced(const struct value_reader *reader)
+{
+    return word_load_acquire(&reader->peer->produced);
+}
+
 const uint8_t *value_read(struct value_reader *reader, uint64_t *length)
 {
+    uint64_t produced = load_produced(reader);
     uint64_t format = word_load(&reader->peer->format);
     uint64_t pair = word_load(&reader->peer->latest) & 1;
     const struct value_slot *slot;
     uint64_t index;
 
-    if (reader->error.kind != CHANNEL_ERROR_NONE || format == 0 ||
-        word_load(&reader->peer->produced) == 0) {
+    if (reader->error.kind != CHANNEL_ERROR_NONE || format == 0 || produced == 0) {
         return NULL;
     }
     if (format != CHANNEL_FORMAT_VALUE) {
@@ -131,16 +138,27 @@ const uint8_t *value_read(struct value_reader *reader, uint64_t *length)
         return fail(reader, CHANNEL_ERROR_LENGTH, *length);
     }
     reader->number = word_load(&slot->number);
+    reader->has_read = true;
+    reader->pair = pair;
+    reader->slot = index;
     reader->own->received++;
     return slot->content;
 }
 
+/* Whether the value that was read last is the newest one. Its number does not tell: a malicious
+ * life chooses numbers, also those that the next life gives to its values. A writer writes to the
+ * other pair than the one from which this side reads. It writes to the same pair at most once after
+ * that, if it chose the pair before, and then to the other slot. */
+static bool has_newest(const struct value_reader *reader)
+{
+    const struct channel_control *peer = reader->peer;
+
+    return reader->has_read && (word_load(&peer->latest) & 1) == reader->pair &&
+           (word_load(&peer->newest[reader->pair]) & 1) == reader->slot;
+}
+
 bool value_is_new(const struct value_reader *reader)
 {
-    uint64_t produced = word_load_acquire(&reader->peer->produced);
-
-    /* A value may be read before its number is published. A malicious life may have had any number,
-     * also a larger one than those of the next life. */
-    return reader->error.kind == CHANNEL_ERROR_NONE && word_load(&reader->peer->format) != 0 &&
-           produced != 0 && reader->number - produced > 1;
+    return reader->error.kind == CHANNEL_ERROR_NONE && !has_newest(reader) &&
+           load_produced(reader) != 0 && word_load(&reader->peer->format) != 0;
 }

@@ -44,7 +44,10 @@ struct value_writer {
 struct value_reader {
     const uint8_t *slots;
     uint64_t slot_bytes;
-    uint64_t number; /* number of the value that was read last; 0: none */
+    uint64_t number; /* number of the value that was read last; a malicious writer chooses it */
+    bool has_read;   /* a value was read, from this pair and slot */
+    uint64_t pair;
+    uint64_t slot;
     struct channel_control *own;
     const struct channel_control *peer;
     struct channel_error error;

@@ -209,6 +209,37 @@ static void test_values_after_a_malicious_life_are_new(void **state)
     take(fixture, 8, 3);
 }
 
+/* Leaves the numbers `produced` and `number`, the one of the value that is read last. Then the next
+ * life writes a value. */
+static void try_numbers(struct fixture *fixture, uint64_t produced, uint64_t number)
+{
+    put(fixture, 8, 1);
+    for (unsigned slot = 0; slot < 4; slot++) {
+        memcpy(&fixture->pair.sections[0]->ring[slot * BYTES / 4 + 8], &number, 8);
+    }
+    take(fixture, 8, 1);
+    for (unsigned slot = 0; slot < 4; slot++) {
+        memset(&fixture->pair.sections[0]->ring[slot * BYTES / 4 + 8], 0, 8);
+    }
+    fixture->pair.sections[0]->control.produced = produced;
+    begin_writer(fixture);
+    put(fixture, 8, 2);
+    assert_true(value_is_new(&fixture->reader));
+    take(fixture, 8, 2);
+    assert_false(value_is_new(&fixture->reader));
+}
+
+/* Whatever number a malicious life had, and whatever it leaves: the reader sees the first value of
+ * the next life. */
+static void test_the_first_value_after_a_malicious_life_is_new(void **state)
+{
+    for (uint64_t produced = 1; produced < 6; produced++) {
+        for (uint64_t number = 0; number < 10; number++) {
+            try_numbers(*state, produced, number);
+        }
+    }
+}
+
 /* Whoever waits for a value that value_read() does not return would wait in vain, again and again.
  */
 static void test_there_is_no_new_value_without_a_format(void **state)
@@ -253,6 +284,7 @@ int main(void)
         TEST(test_lengths_and_formats_are_checked),
         TEST(test_every_word_can_have_any_value),
         TEST(test_values_after_a_malicious_life_are_new),
+        TEST(test_the_first_value_after_a_malicious_life_is_new),
         TEST(test_there_is_no_new_value_without_a_format),
         TEST(test_there_is_no_new_value_before_the_first_of_a_cleared_section),
     };
