@@ -289,7 +289,17 @@ void channel_close(struct channel *channel)
     set_state(channel, CHANNEL_ENDED);
 }
 
-enum channel_state channel_update(struct channel *channel)
+/* Tells the peer what was released below a quarter of the ring, if it waits for space. Called
+ * before the program may wait. */
+static void announce_space(struct channel *channel)
+{
+    if (ring_producer_waits(&channel->in)) {
+        channel_notify_peer(channel);
+    }
+}
+
+/* Observes errors and the peer's life, and returns the state. */
+static enum channel_state observe(struct channel *channel)
 {
     if (channel->state == CHANNEL_CONNECTED || channel->state == CHANNEL_ENDING) {
         if (channel->in.error.kind != CHANNEL_ERROR_NONE) {
@@ -304,6 +314,12 @@ enum channel_state channel_update(struct channel *channel)
     return channel->state;
 }
 
+enum channel_state channel_update(struct channel *channel)
+{
+    announce_space(channel);
+    return observe(channel);
+}
+
 void channel_accept(struct channel *channel)
 {
     if (channel->state == CHANNEL_ENDING || channel->state == CHANNEL_ENDED) {
@@ -315,20 +331,21 @@ void channel_accept(struct channel *channel)
 
 uint8_t *channel_send_slowly(struct channel *channel, uint64_t length)
 {
-    if (channel_update(channel) != CHANNEL_CONNECTED) {
-        return NULL;
+    uint8_t *place =
+        observe(channel) == CHANNEL_CONNECTED ? ring_reserve(&channel->out, length) : NULL;
+
+    if (place == NULL) {
+        announce_space(channel);
     }
-    return ring_reserve(&channel->out, length);
+    return place;
 }
 
 const uint8_t *channel_receive_slowly(struct channel *channel, uint64_t *length, uint32_t *tag)
 {
     const uint8_t *content;
 
-    if (ring_producer_waits(&channel->in)) {
-        channel_notify_peer(channel);
-    }
-    if (channel_update(channel) != CHANNEL_CONNECTED && channel->state != CHANNEL_ENDING) {
+    announce_space(channel);
+    if (observe(channel) != CHANNEL_CONNECTED && channel->state != CHANNEL_ENDING) {
         return NULL;
     }
     /* Once more, because the peer may have published its last messages before its life ended. */

@@ -67,8 +67,10 @@ void channel_reset(struct channel *channel);
  * the state CHANNEL_ENDED. */
 void channel_close(struct channel *channel);
 
-/* Observes the peer's life, and returns the state. channel_receive_begin() and channel_send_begin()
- * call it when they have nothing to return. */
+/* Observes the peer's life, and returns the state. Tells a peer that waits for space what was
+ * released. channel_receive_begin() and channel_send_begin() do the same when they have nothing to
+ * return, so call it before a wait for something else, if messages are left to receive: otherwise a
+ * peer is told of space only when a quarter of the ring has become free. */
 enum channel_state channel_update(struct channel *channel);
 
 /* Connects with the peer's next life when that begins, if the state is CHANNEL_ENDED or

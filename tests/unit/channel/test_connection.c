@@ -406,6 +406,48 @@ static void test_the_peer_is_notified_of_lives_and_when_it_waits(void **state)
     assert_int_equal(pair->bells[1], bells + 2);
 }
 
+/* Fills both rings. Side 0 says that it waits for space. Returns the notifications to it. */
+static unsigned fill_both(struct pair *pair)
+{
+    pair_connect(pair);
+    for (unsigned i = 0; i < 2; i++) {
+        while (pair_send(&pair->sides[i], 0)) {
+        }
+    }
+    pair->sections[0]->control.waits = CHANNEL_WAITS_FOR_SPACE;
+    return pair->bells[0];
+}
+
+/* Otherwise two sides whose rings are full could wait for each other, although each has space for
+ * the other's next message. */
+static void test_a_side_without_space_tells_what_it_released(void **state)
+{
+    struct pair *pair = *state;
+    unsigned bells = fill_both(pair);
+
+    pair_expect(&pair->sides[1], 0);
+    assert_int_equal(pair->bells[0], bells);
+    for (unsigned i = 0; i < 3; i++) {
+        assert_false(pair_send(&pair->sides[1], 0));
+        assert_int_equal(pair->bells[0], bells + 1);
+    }
+    assert_true(pair_send(&pair->sides[0], 0));
+}
+
+/* For a program that goes on to wait for something else. */
+static void test_an_update_tells_what_was_released(void **state)
+{
+    struct pair *pair = *state;
+    unsigned bells = fill_both(pair);
+
+    pair_expect(&pair->sides[1], 0);
+    assert_int_equal(pair->bells[0], bells);
+    for (unsigned i = 0; i < 3; i++) {
+        assert_int_equal(channel_update(&pair->sides[1]), CHANNEL_CONNECTED);
+        assert_int_equal(pair->bells[0], bells + 1);
+    }
+}
+
 static enum channel_state observed[8];
 static unsigned observations;
 
@@ -477,6 +519,8 @@ int main(void)
         TEST(test_positions_of_a_malicious_life_do_not_last),
         TEST(test_a_new_generation_is_not_one_that_was_acknowledged),
         TEST(test_the_peer_is_notified_of_lives_and_when_it_waits),
+        TEST(test_a_side_without_space_tells_what_it_released),
+        TEST(test_an_update_tells_what_was_released),
         TEST(test_each_state_is_observed),
     };
 

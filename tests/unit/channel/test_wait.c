@@ -249,6 +249,36 @@ static void test_space_wakes(void **state)
     assert_non_null(channel_send_begin(channel, length));
 }
 
+/* The peer answers one message, for which it waits for space in turn: the message is less than a
+ * quarter of the ring. */
+static bool answer_one(struct fixture *fixture)
+{
+    struct channel *channel = &fixture->pair.sides[0];
+    struct fixture peer = {.pair = fixture->pair};
+    struct channel_sleeper sleeper = sleeper_of(&peer);
+    struct channel_wait wait = channel_wait_for_space(channel, 8);
+
+    pair_expect(channel, 1);
+    assert_int_equal(channel_wait_any(&wait, 1, &sleeper, 1), 1);
+    assert_true(fixture->pair.bells[1] + fixture->other.bells[1] > fixture->bells);
+    return true;
+}
+
+static void test_two_sides_do_not_wait_for_each_others_space(void **state)
+{
+    struct fixture *fixture = *state;
+    struct channel_sleeper sleeper = sleeper_of(fixture);
+    struct channel_wait wait;
+
+    for (unsigned i = 0; i < 2; i++) {
+        while (pair_send(&fixture->pair.sides[i], 1)) {
+        }
+    }
+    wait = channel_wait_for_space(&fixture->pair.sides[1], 8);
+    fixture->meanwhile = answer_one;
+    assert_int_equal(channel_wait_any(&wait, 1, &sleeper, CHANNEL_FOREVER), 0);
+}
+
 /* A malicious peer rings for no reason, until it sends a message. */
 static bool ring(struct fixture *fixture)
 {
@@ -491,6 +521,7 @@ int main(void)
         TEST(test_a_bell_for_nothing_does_not_end_the_wait),
         TEST(test_the_end_of_the_peer_wakes),
         TEST(test_space_wakes),
+        TEST(test_two_sides_do_not_wait_for_each_others_space),
         TEST(test_doorbells_without_a_reason_make_the_sleeper_rest),
         TEST(test_a_message_lets_nobody_rest),
         TEST(test_a_deadline_ends_rests),
