@@ -69,10 +69,10 @@ static uint64_t find_newest(const struct channel_control *control, uint64_t byte
 
     /* Only the next message marks bytes after `last`. No message is larger than half of the ring,
      * so it overlaps the newest one only if it begins at the start of the ring. */
-    if (overwritten > newest) {
+    if (channel_is_after(overwritten, newest)) {
         newest = next_start(newest, bytes);
     }
-    return newest < produced ? newest : produced;
+    return channel_is_after(produced, newest) ? newest : produced;
 }
 
 static uint64_t header_at(const struct broadcast_sender *sender, uint64_t position)
@@ -107,7 +107,7 @@ static void recover(struct broadcast_sender *sender)
     uint64_t newest = skip_unused(sender, find_newest(sender->own, sender->bytes));
     uint64_t end = end_of(sender, newest);
 
-    if (end < sender->position) {
+    if (channel_is_after(sender->position, end)) {
         newest = skip_unused(sender, end);
         end = end_of(sender, newest);
     }
@@ -122,10 +122,11 @@ static void recover(struct broadcast_sender *sender)
 }
 
 /* Replaces words that only a malicious life leaves: receivers then take all messages before the
- * position for overwritten. */
-static void repair(struct channel_control *own, uint64_t position)
+ * position for overwritten. An honest life has marked all bytes that are not in the ring any more,
+ * and none after the position. */
+static void repair(struct channel_control *own, uint64_t position, uint64_t bytes)
 {
-    if (word_load(&own->produced) != position || word_load(&own->overwritten) > position) {
+    if (word_load(&own->produced) != position || position - word_load(&own->overwritten) > bytes) {
         word_store(&own->overwritten, position);
         word_store(&own->produced, position);
     }
@@ -145,7 +146,7 @@ bool broadcast_sender_begin(struct broadcast_sender *sender, void *section, uint
         .number = word_load(&own->sent),
         .own = own,
     };
-    repair(own, sender->position);
+    repair(own, sender->position, ring_bytes);
     recover(sender);
     word_store(&own->ring_bytes, ring_bytes);
     word_store(&own->format, CHANNEL_FORMAT_BROADCAST);
@@ -155,7 +156,7 @@ bool broadcast_sender_begin(struct broadcast_sender *sender, void *section, uint
 /* Marks the bytes as overwritten that the ring had where those before `end` will be. */
 static void mark_overwritten(struct broadcast_sender *sender, uint64_t end)
 {
-    if (end > sender->bytes && end - sender->bytes > word_load(&sender->own->overwritten)) {
+    if (channel_is_after(end - sender->bytes, word_load(&sender->own->overwritten))) {
         /* Release: a receiver that sees the mark also sees the message before as the last one. */
         word_store_release(&sender->own->overwritten, end - sender->bytes);
     }
@@ -223,7 +224,7 @@ void broadcast_skip_to_newest(struct broadcast_receiver *receiver)
 {
     uint64_t newest = find_newest(receiver->peer, receiver->bytes);
 
-    if (newest > receiver->position) {
+    if (channel_is_after(newest, receiver->position)) {
         receiver->position = newest;
     }
 }
@@ -232,7 +233,7 @@ static bool is_overwritten(const struct broadcast_receiver *receiver)
 {
     /* The loads of the message are complete before the mark is read. */
     word_fence_acquire();
-    return word_load(&receiver->peer->overwritten) > receiver->position;
+    return channel_is_after(word_load(&receiver->peer->overwritten), receiver->position);
 }
 
 /* Copies `length` bytes, in whole words: memory that the sender may change meanwhile. */
@@ -310,7 +311,7 @@ enum broadcast_result broadcast_receive(struct broadcast_receiver *receiver, voi
             produced = word_load(&receiver->peer->produced);
         }
         if (produced % CHANNEL_ALIGNMENT != 0 || receiver->position % CHANNEL_ALIGNMENT != 0 ||
-            produced < receiver->position) {
+            channel_is_after(receiver->position, produced)) {
             return fail(receiver, CHANNEL_ERROR_PRODUCED, produced);
         }
         if (produced == receiver->position) {

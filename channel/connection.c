@@ -65,12 +65,16 @@ static uint64_t published(const struct channel *channel)
 {
     const struct channel_control *own = channel->memory.own;
 
-    return word_load(&own->produced) & CHANNEL_POSITION_BITS;
+    return word_load(&own->produced);
 }
 
 static void fail(struct channel *channel, const struct channel_error *error)
 {
+    struct channel_control *own = channel->memory.own;
+
     channel->error = *error;
+    /* The peer's next life may begin before this side does, and must not have this generation. */
+    word_store(&own->refused, channel->peer);
     set_state(channel, CHANNEL_FAILED);
     ring_producer_end(&channel->out);
     ring_consumer_end(&channel->in);
@@ -90,17 +94,31 @@ static bool fail_if(struct channel *channel, bool is_wrong, enum channel_error_k
     return is_wrong;
 }
 
-/* Publishes a new generation of this side. */
-static void announce_life(struct channel *channel)
+/* Sets a generation that this section has not had in the peer's sight. A malicious life may have
+ * left a smaller one than its own. The peer has acknowledged that one, or refuses it. */
+static void choose_generation(struct channel *channel)
 {
-    struct channel_control *own = channel->memory.own;
-    uint64_t acknowledged = word_load(&peer_control(channel)->acknowledged);
+    const struct channel_control *peer = peer_control(channel);
+    /* Acquire: who sees that the peer's last life has ended sees which life the next one refuses.
+     */
+    uint64_t known = word_load_acquire(&peer->acknowledged);
+    uint64_t refused = word_load(&peer->refused);
 
     do {
         channel->generation++;
-    } while (channel->generation == 0 || channel->generation == acknowledged);
+    } while (channel->generation == 0 || channel->generation == known ||
+             channel->generation == refused);
+}
+
+/* Publishes a new generation of this side. `violator`: a generation of the peer with which this
+ * life does not connect, because it violated the format; 0: none. */
+static void announce_life(struct channel *channel, uint64_t violator)
+{
+    struct channel_control *own = channel->memory.own;
+
+    choose_generation(channel);
     channel->peer = 0;
-    channel->ended = 0;
+    channel->ended = violator;
     channel->error = (struct channel_error){.kind = CHANNEL_ERROR_NONE};
     set_state(channel, CHANNEL_CONNECTING);
     channel->out.error = channel->error;
@@ -110,9 +128,11 @@ static void announce_life(struct channel *channel)
     word_store(&own->waits, 0);
     word_store(&own->format, CHANNEL_FORMAT_MESSAGES);
     word_store(&own->ring_bytes, channel->memory.ring_bytes);
-    /* Release: who sees the new generation does not see the acknowledgement of the last life. */
-    word_store(&own->acknowledged, 0);
+    word_store(&own->refused, violator);
+    /* Release: see choose_generation(). */
+    word_store_release(&own->acknowledged, 0);
     word_store(&own->connected, 0);
+    /* Release: who sees the new generation does not see the acknowledgement of the last life. */
     word_store_release(&own->generation, channel->generation);
     channel_notify_peer(channel);
 }
@@ -246,12 +266,10 @@ static void follow_peer(struct channel *channel)
     }
 }
 
-/* Begins a life, and acknowledges the peer's, if it has one. `violator`: a generation of the peer
- * with which this life does not connect, because it violated the format; 0: none. */
+/* Begins a life, and acknowledges the peer's, if it has one. `violator`: of announce_life(). */
 static void begin_life(struct channel *channel, uint64_t violator)
 {
-    announce_life(channel);
-    channel->ended = violator;
+    announce_life(channel, violator);
     follow_peer(channel);
 }
 
@@ -270,9 +288,9 @@ bool channel_open(struct channel *channel, const struct channel_memory *memory,
         .generation = word_load(&own->generation),
     };
     /* The section may be all that remains of a life that ended anywhere. The peer reads its
-     * messages up to this position. */
-    if (word_load(&own->produced) != published(channel)) {
-        word_store(&own->produced, published(channel));
+     * messages up to this position. Only a malicious life leaves one that is not aligned. */
+    if (published(channel) % CHANNEL_ALIGNMENT != 0) {
+        word_store(&own->produced, published(channel) & CHANNEL_POSITION_BITS);
     }
     begin_life(channel, 0);
     return true;
@@ -285,7 +303,7 @@ void channel_reset(struct channel *channel)
 
 void channel_close(struct channel *channel)
 {
-    announce_life(channel);
+    announce_life(channel, 0);
     set_state(channel, CHANNEL_ENDED);
 }
 

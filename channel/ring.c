@@ -60,7 +60,6 @@ void ring_producer_begin(struct ring_producer *producer, void *section,
         .ring = (uint8_t *)section + CHANNEL_CONTROL_BYTES,
         .bytes = bytes,
         .limit = position + bytes,
-        .start = position,
         .errors = &own->errors,
         .is_open = true,
     };
@@ -108,10 +107,6 @@ static bool read_consumed(struct ring_producer *producer)
     uint64_t position = ring_producer_position(producer);
     uint64_t last_seen = producer->limit - producer->bytes;
 
-    /* The index is still one of an earlier consumer, which did not read all messages. */
-    if (consumed < producer->start) {
-        return true;
-    }
     if (consumed - last_seen > position - last_seen || consumed % CHANNEL_ALIGNMENT != 0) {
         fail_producer(producer, CHANNEL_ERROR_CONSUMED, consumed);
         return false;

@@ -285,12 +285,8 @@ inline read_consumed()
     :: is_sending && position[s] == limit[s] ->
         seen = consumed;
         d_step {
-            if
-            :: seen >= start ->
-                assert(seen <= position[s]);
-                limit[s] = seen + SLOTS
-            :: else
-            fi
+            assert(seen >= start && seen <= position[s]);
+            limit[s] = seen + SLOTS
         }
     :: else
     fi;

@@ -13,7 +13,7 @@
 #include "orders.h"
 #include <string.h>
 
-#define ORDERS 14u
+#define ORDERS 16u
 
 #define RING_BYTES CHANNEL_RING_MIN
 #define SIDES      2u
@@ -420,6 +420,41 @@ static void connect_with_new_life(void)
     poll_until_connected(1);
 }
 
+static uint64_t violator; /* generation */
+
+/* The sender's last life violated the format, and went back in its generations. The receiver begins
+ * a new life, which refuses that one, while the sender's next life chooses its generation. */
+static void prepare_violator(void)
+{
+    uint64_t length;
+    uint32_t tag;
+
+    connect_both(0);
+    control(0)->produced = CHANNEL_ALIGNMENT / 2;
+    MODEL_CHECK(channel_receive_begin(&sides[1].channel, &length, &tag) == NULL);
+    MODEL_CHECK(sides[1].channel.state == CHANNEL_FAILED);
+    control(0)->produced = 0;
+    violator = control(0)->generation--;
+    for (unsigned i = 0; i < SIDES; i++) {
+        /* Also words that are read of a life that has ended. */
+        model_share(&control(i)->format, sizeof(uint64_t));
+        model_share(&control(i)->ring_bytes, sizeof(uint64_t));
+        model_share(&control(i)->refused, sizeof(uint64_t));
+    }
+    share_lives();
+}
+
+static void begin_after_violator(void)
+{
+    open_side(0, false);
+    MODEL_CHECK(sides[0].channel.generation == violator + 1);
+}
+
+static void refuse_violator(void)
+{
+    channel_reset(&sides[1].channel);
+}
+
 static const struct order_program programs[] = {
     {{"messages", prepare_messages, {send_two, receive_two}}, 3000000},
     {{"run", prepare_run, {send_two_in_a_run, receive_two_of_a_run}}, 3000000},
@@ -431,6 +466,7 @@ static const struct order_program programs[] = {
     {{"new receiver", prepare_new_receiver, {send_to_new_life, reset_and_receive}}, 3000000},
     {{"malicious sender", prepare_after_malicious, {reset_and_fill, connect_with_new_life}},
      3000000},
+    {{"violator", prepare_violator, {begin_after_violator, refuse_violator}}, 3000000},
 };
 
 int main(void)

@@ -12,6 +12,7 @@
 #ifndef CHANNEL_FORMAT_H
 #define CHANNEL_FORMAT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define CHANNEL_CONTROL_BYTES UINT64_C(4096) /* the ring follows */
@@ -43,6 +44,9 @@ struct channel_control {
     uint64_t start; /* position of the side's first message to that life */
     /* Generation of the peer's life that has acknowledged the side's present life, too; 0: none. */
     uint64_t connected;
+    /* Generation of the peer with which the side's present life does not connect, because it
+     * violated the format; 0: none. */
+    uint64_t refused;
 
     /* The side as producer. Positions are bytes since the first use of the channel. */
     _Alignas(CHANNEL_GROUP_BYTES) uint64_t produced; /* messages before it are complete */
@@ -87,10 +91,16 @@ struct channel_message {
 
 #define CHANNEL_ALIGNMENT UINT64_C(8)
 
-/* Bits of a position that a life takes over from an earlier one. A malicious life may leave any
- * value in its section. With these bits, positions are multiples of the alignment, and so far from
- * the largest one that they do not wrap. */
-#define CHANNEL_POSITION_BITS (UINT64_MAX >> 1 & ~(CHANNEL_ALIGNMENT - 1))
+/* Bits of a position that a life takes over from an earlier one: a multiple of the alignment. A
+ * malicious life may leave any value in its section, so positions may wrap. They are compared by
+ * their distances. */
+#define CHANNEL_POSITION_BITS (~(CHANNEL_ALIGNMENT - 1))
+
+/* Returns true if a position is after another one, from which it is less than 2^63 bytes away. */
+static inline bool channel_is_after(uint64_t position, uint64_t other)
+{
+    return position != other && position - other <= UINT64_MAX / 2;
+}
 
 #define CHANNEL_SKIP UINT64_C(0xffffffff) /* header: the ring is unused from here to its end */
 

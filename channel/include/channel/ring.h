@@ -8,11 +8,12 @@
  * The content of a message that lies in the peer's memory may change while it is read, if the peer
  * is malicious. A program that checks it must copy it before (copy.h).
  *
- * Positions are bytes since the first use of the channel, and never wrap. The inline functions work
- * on addresses, in a span: from the next message up to the end of the bytes that were free (for the
- * producer) or complete (for the consumer) when a function ..._slowly() read the peer's index. A
- * span never crosses the end of the ring, and has at most half of it, so that a message that fits
- * is not larger than the largest. An empty span sends every call to the slow function.
+ * Positions are bytes since the first use of the channel, and may wrap (format.h). The inline
+ * functions work on addresses, in a span: from the next message up to the end of the bytes that
+ * were free (for the producer) or complete (for the consumer) when a function ..._slowly() read the
+ * peer's index. A span never crosses the end of the ring, and has at most half of it, so that a
+ * message that fits is not larger than the largest. An empty span sends every call to the slow
+ * function.
  *
  * Nothing here waits, sends notifications or knows of lives; see connection.h and wait.h. A
  * producer or consumer belongs to one thread at a time. Any context.
@@ -38,7 +39,6 @@ struct ring_producer {
     uint8_t *ring;
     uint64_t bytes; /* size of the ring */
     uint64_t limit; /* position up to which the ring is free, as last seen */
-    uint64_t start; /* position of the first message to this consumer */
     uint64_t *errors;
     bool is_open; /* from ring_producer_begin() to ring_producer_end() */
     struct channel_error error;

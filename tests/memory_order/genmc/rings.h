@@ -25,7 +25,6 @@ void ring_producer_begin(struct ring_producer *producer, void *section,
     producer->ring = (uint8_t *)section + CHANNEL_CONTROL_BYTES;
     producer->bytes = ring_bytes;
     producer->limit = position + ring_bytes;
-    producer->start = position;
     producer->is_open = true;
     move_producer(producer, position);
 }

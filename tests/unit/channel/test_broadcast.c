@@ -369,7 +369,7 @@ static void test_messages_after_a_malicious_life_are_received(void **state)
 {
     struct fixture *fixture = *state;
     struct channel_control *control = &fixture->pair.sections[0]->control;
-    const uint64_t left[] = {UINT64_MAX, UINT64_MAX - 7, UINT64_C(1) << 63, UINT64_C(1) << 40};
+    const uint64_t left[] = {UINT64_MAX, UINT64_C(1) << 63, UINT64_C(1) << 40, UINT64_C(1) << 62};
 
     for (unsigned i = 0; i < 4 * sizeof(left) / sizeof(left[0]); i++) {
         control->produced = (i & 4) != 0 ? left[i % 4] : control->produced;
@@ -383,6 +383,31 @@ static void test_messages_after_a_malicious_life_are_received(void **state)
             send(fixture, 8, (uint8_t)j);
             expect(fixture, 8, (uint8_t)j);
         }
+    }
+}
+
+/* A receiver goes on from life to life of the sender, also beyond the largest number. */
+static void test_positions_wrap_from_life_to_life(void **state)
+{
+    struct fixture *fixture = *state;
+    struct channel_control *control = &fixture->pair.sections[0]->control;
+    const uint64_t left[] = {UINT64_MAX / 2 + 1 - 2 * BYTES, UINT64_MAX + 1 - 2 * BYTES};
+
+    for (unsigned i = 0; i < sizeof(left) / sizeof(left[0]); i++) {
+        control->produced = left[i];
+        assert_true(broadcast_sender_begin(&fixture->sender, control, BYTES));
+        assert_true(broadcast_receiver_begin(&fixture->receiver, control, BYTES, false));
+        for (unsigned life = 0; life < 200; life++) {
+            assert_true(broadcast_sender_begin(&fixture->sender, control, BYTES));
+            for (unsigned number = 0; number < 3; number++) {
+                send(fixture, 8 + number, (uint8_t)life);
+            }
+            for (unsigned number = 0; number < 3; number++) {
+                expect(fixture, 8 + number, (uint8_t)life);
+            }
+            assert_false(broadcast_is_new(&fixture->receiver));
+        }
+        assert_int_equal(fixture->receiver.lost, 0);
     }
 }
 
@@ -407,6 +432,7 @@ int main(void)
         TEST(test_no_loss_is_counted_without_one),
         TEST(test_every_word_can_have_any_value),
         TEST(test_messages_after_a_malicious_life_are_received),
+        TEST(test_positions_wrap_from_life_to_life),
     };
 
     return cmocka_run_group_tests_name("broadcast", tests, NULL, NULL);

@@ -340,6 +340,72 @@ static void test_a_life_that_violated_the_format_is_not_connected_with_again(voi
     }
 }
 
+/* The next life of a side whose last one violated the format, and left any generation. */
+static void expect_successor(struct pair *pair, uint64_t generation)
+{
+    struct section *section = pair->sections[0];
+
+    section->control.generation = generation;
+    section->control.format = CHANNEL_FORMAT_MESSAGES;
+    section->control.produced = 0;
+    pair_open(pair, 0, false);
+    pair_settle(pair);
+    assert_int_equal(pair->sides[0].state, CHANNEL_CONNECTED);
+    assert_int_equal(pair->sides[1].state, CHANNEL_CONNECTED);
+    assert_true(pair_send(&pair->sides[0], 1));
+    pair_expect(&pair->sides[1], 1);
+}
+
+/* Also not if the malicious life goes back in its generations, so that the next one would have the
+ * generation with which the other side does not connect. */
+static void test_a_malicious_life_does_not_lock_out_the_next_one(void **state)
+{
+    struct pair *pair = *state;
+
+    for (uint64_t back = 0; back < 4; back++) {
+        uint64_t generation;
+
+        pair_connect(pair);
+        generation = pair->sides[0].generation;
+        pair->sections[0]->control.produced += 4;
+        pair_expect_nothing(&pair->sides[1]);
+        assert_int_equal(pair->sides[1].state, CHANNEL_FAILED);
+        channel_reset(&pair->sides[1]);
+        assert_int_equal(channel_update(&pair->sides[1]), CHANNEL_CONNECTING);
+        expect_successor(pair, generation - back);
+    }
+}
+
+/* The violator of another format was never acknowledged. The next life begins before or after the
+ * other side's reset. */
+static void test_a_life_of_another_format_does_not_lock_out_the_next_one(void **state)
+{
+    struct pair *pair = *state;
+
+    for (uint64_t i = 0; i < 8; i++) {
+        uint64_t back = i / 2;
+        uint64_t generation;
+
+        pair_open(pair, 0, false);
+        generation = pair->sides[0].generation;
+        pair->sections[0]->control.format = CHANNEL_FORMAT_VALUE;
+        pair_open(pair, 1, false);
+        assert_int_equal(pair->sides[1].state, CHANNEL_FAILED);
+        if (i % 2 == 0) {
+            pair->sections[0]->control.generation = generation - back;
+            pair_open(pair, 0, false);
+        }
+        channel_reset(&pair->sides[1]);
+        if (i % 2 == 0) {
+            pair_settle(pair);
+            assert_int_equal(pair->sides[1].state, CHANNEL_CONNECTED);
+        } else {
+            assert_int_equal(channel_update(&pair->sides[1]), CHANNEL_CONNECTING);
+            expect_successor(pair, generation - back);
+        }
+    }
+}
+
 /* The new life is connected before it can send: its producer is still the last life's. */
 static void test_an_error_of_the_last_life_is_forgotten(void **state)
 {
@@ -356,8 +422,9 @@ static void test_an_error_of_the_last_life_is_forgotten(void **state)
     assert_int_equal(channel_update(&pair->sides[1]), CHANNEL_CONNECTED);
 }
 
-/* A malicious life leaves any positions in its section. Those of the next life must not wrap. */
-static void test_positions_of_a_malicious_life_do_not_last(void **state)
+/* A malicious life leaves any positions in its section, from which those of the next lives go on,
+ * also beyond the largest number. */
+static void test_positions_of_a_malicious_life_do_no_harm(void **state)
 {
     struct pair *pair = *state;
     const uint64_t left[] = {UINT64_MAX, UINT64_MAX - 7, UINT64_C(1) << 63, 3};
@@ -371,6 +438,36 @@ static void test_positions_of_a_malicious_life_do_not_last(void **state)
             pair_expect(&pair->sides[1], number);
             assert_true(pair_send(&pair->sides[1], number));
             pair_expect(&pair->sides[0], number);
+        }
+    }
+}
+
+/* Each life ends with messages that its peer has still to receive, and the next one with the same
+ * life of the peer. */
+static void test_positions_wrap_from_life_to_life(void **state)
+{
+    struct pair *pair = *state;
+    const uint64_t left[] = {UINT64_MAX / 2 + 1 - 16, UINT64_MAX - 15};
+
+    for (unsigned i = 0; i < sizeof(left) / sizeof(left[0]); i++) {
+        pair->sections[0]->control.produced = left[i];
+        pair->sections[1]->control.produced = left[i];
+        pair_connect(pair);
+        for (unsigned life = 0; life < 4; life++) {
+            for (unsigned number = 0; number < 3; number++) {
+                assert_true(pair_send(&pair->sides[0], number));
+                assert_true(pair_send(&pair->sides[1], number));
+            }
+            pair_open(pair, 0, false);
+            for (unsigned number = 0; number < 3; number++) {
+                pair_expect(&pair->sides[1], number);
+            }
+            pair_expect_nothing(&pair->sides[1]);
+            assert_int_equal(pair->sides[1].state, CHANNEL_ENDED);
+            channel_accept(&pair->sides[1]);
+            pair_settle(pair);
+            assert_int_equal(pair->sides[0].state, CHANNEL_CONNECTED);
+            assert_int_equal(pair->sides[1].state, CHANNEL_CONNECTED);
         }
     }
 }
@@ -516,7 +613,10 @@ int main(void)
         TEST(test_errors_end_the_use_of_both_directions),
         TEST(test_a_life_that_violated_the_format_is_not_connected_with_again),
         TEST(test_an_error_of_the_last_life_is_forgotten),
-        TEST(test_positions_of_a_malicious_life_do_not_last),
+        TEST(test_a_malicious_life_does_not_lock_out_the_next_one),
+        TEST(test_a_life_of_another_format_does_not_lock_out_the_next_one),
+        TEST(test_positions_of_a_malicious_life_do_no_harm),
+        TEST(test_positions_wrap_from_life_to_life),
         TEST(test_a_new_generation_is_not_one_that_was_acknowledged),
         TEST(test_the_peer_is_notified_of_lives_and_when_it_waits),
         TEST(test_a_side_without_space_tells_what_it_released),
