@@ -4,6 +4,7 @@
 #include "kind.h"
 #include "lock.h"
 #include <errno.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +22,24 @@ bool endpoint_fail(char *problem, const char *format, ...)
     return false;
 }
 
+/* The number of fork()s from the first process with this library to this one. */
+static unsigned forks;
+
+static void count_fork(void)
+{
+    forks++;
+}
+
+static void __attribute__((constructor)) watch_forks(void)
+{
+    (void)pthread_atfork(NULL, NULL, count_fork);
+}
+
+bool linux_is_own(const struct linux_endpoint *endpoint)
+{
+    return endpoint->forks == forks;
+}
+
 struct linux_endpoint *endpoint_make(size_t bytes, const struct endpoint_operations *operations,
                                      const char *name, char *problem)
 {
@@ -31,6 +50,7 @@ struct linux_endpoint *endpoint_make(size_t bytes, const struct endpoint_operati
         return NULL;
     }
     endpoint->operations = operations;
+    endpoint->forks = forks;
     endpoint->bell = -1;
     endpoint->lock_file = -1;
     (void)snprintf(endpoint->name, sizeof(endpoint->name), "%.*s", (int)LINUX_NAME_BYTES - 1, name);
@@ -139,9 +159,16 @@ static bool lock_end(const struct linux_endpoint *endpoint, char *problem)
 
 bool linux_begin(struct linux_endpoint *endpoint, char *problem)
 {
+    /* A lock belongs to the open file, which a parent and its children share. */
+    if (!linux_is_own(endpoint) || endpoint->is_locked) {
+        return endpoint_fail(problem, "this endpoint of %s %s: map it again", endpoint->name,
+                             endpoint->is_locked ? "was used before"
+                                                 : "belongs to another process");
+    }
     if (!lock_end(endpoint, problem)) {
         return false;
     }
+    endpoint->is_locked = true;
     if (endpoint->operations->begin != NULL && !endpoint->operations->begin(endpoint, problem)) {
         return false;
     }
@@ -165,7 +192,7 @@ const struct channel_control *linux_control(const struct linux_endpoint *endpoin
 
 void linux_end(struct linux_endpoint *endpoint)
 {
-    if (!endpoint->is_used) {
+    if (!endpoint->is_used || !linux_is_own(endpoint)) {
         return;
     }
     endpoint->is_used = false;
@@ -181,7 +208,9 @@ void linux_close(struct linux_endpoint *endpoint)
 {
     linux_end(endpoint);
     /* Closing the file does not free the lock if a child of fork() has the file open, too. */
-    lock_free(endpoint->lock_file, endpoint->end);
+    if (endpoint->is_locked && linux_is_own(endpoint)) {
+        lock_free(endpoint->lock_file, endpoint->end);
+    }
     endpoint_free(endpoint);
 }
 

@@ -47,7 +47,9 @@ struct linux_endpoint {
     enum linux_kind kind;
     unsigned end;                /* 0 or 1 */
     char name[LINUX_NAME_BYTES]; /* for problems: the first characters of the name or path */
-    bool is_used;                /* linux_begin() was called */
+    unsigned forks;              /* of this process and its parents, when it was mapped */
+    bool is_locked;              /* linux_begin() has locked the end */
+    bool is_used;                /* between linux_begin() and linux_end() */
 
     struct channel_memory memory; /* a section that does not exist is NULL */
     struct channel_port port;

@@ -147,6 +147,67 @@ static void test_a_child_that_ends_frees_no_lock(void **state)
     assert_false(can_begin(fixture, 0, 0));
 }
 
+/* The other end of the second channel, in this process. Both are connected. */
+static struct linux_endpoint *connect_peer(struct fixture *fixture)
+{
+    struct linux_endpoint *peer = map(fixture, 1, 1);
+    struct channel *channel = linux_channel(fixture->endpoints[1]);
+
+    assert_non_null(peer);
+    assert_true(linux_begin(peer, fixture->problem));
+    for (unsigned i = 0; i < 2; i++) {
+        (void)channel_update(channel);
+        (void)channel_update(linux_channel(peer));
+    }
+    assert_int_equal(channel->state, CHANNEL_CONNECTED);
+    assert_int_equal(linux_channel(peer)->state, CHANNEL_CONNECTED);
+    return peer;
+}
+
+/* What a child of a process does with its copies of the parent's endpoints. */
+static void use_as_child(struct fixture *fixture, struct linux_endpoint *mapped)
+{
+    bool has_begun = linux_begin(fixture->endpoints[1], fixture->problem) ||
+                     linux_begin(mapped, fixture->problem) || linux_is_own(mapped) ||
+                     can_begin(fixture, 1, 0);
+
+    linux_end(fixture->endpoints[1]);
+    linux_close(fixture->endpoints[1]);
+    linux_close(mapped);
+    _exit(has_begun ? 1 : 0);
+}
+
+/* Neither does the child end the life of its parent, nor can it, or another process, become a
+ * second user of the end. */
+static void test_a_child_that_closes_an_end_changes_nothing(void **state)
+{
+    struct fixture *fixture = *state;
+    struct linux_endpoint *peer = connect_peer(fixture);
+    struct linux_endpoint *mapped = map(fixture, 0, 1);
+    struct channel *channel = linux_channel(fixture->endpoints[1]);
+    int status;
+    pid_t child;
+
+    assert_non_null(mapped);
+    child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        use_as_child(fixture, mapped);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    assert_false(can_begin(fixture, 1, 0));
+    assert_int_equal(channel_update(linux_channel(peer)), CHANNEL_CONNECTED);
+    assert_int_equal(channel_send(channel, "", 1, 0), CHANNEL_DONE);
+    assert_true(linux_wait_for_message(peer, linux_now() + PATIENCE));
+    assert_int_equal(linux_channel(peer)->state, CHANNEL_CONNECTED);
+    assert_true(linux_is_own(mapped));
+    assert_true(linux_begin(mapped, fixture->problem));
+    assert_false(linux_begin(mapped, fixture->problem));
+    linux_close(mapped);
+    linux_close(peer);
+}
+
 /* Another process, which connects with a channel, and sends a message after a while. */
 static pid_t fork_sender(struct fixture *fixture, unsigned channel)
 {
@@ -334,6 +395,7 @@ int main(void)
         TEST(test_an_end_is_locked_until_it_is_closed),
         TEST(test_a_child_keeps_no_lock_of_an_end_that_is_closed),
         TEST(test_a_child_that_ends_frees_no_lock),
+        TEST(test_a_child_that_closes_an_end_changes_nothing),
         TEST(test_any_of_many_channels_ends_a_wait),
         TEST(test_the_death_of_a_peer_ends_a_wait),
         TEST(test_a_death_is_noticed_without_sleeps),

@@ -651,6 +651,63 @@ print("done")
     assert (waiter.returncode, output) == (0, "done\n")
 
 
+@pytest.mark.xdist_group("python-package")
+def test_a_child_ends_no_life_of_its_parent(package: Path, tmp_path: Path) -> None:
+    """Whether it only exits, closes its copies, or tries to use them."""
+    script = """
+import os, sys
+from bulkhead_channel import Channel, OneWayReceiver, OneWaySender, ValueChannel
+
+def in_child(function):
+    child = os.fork()
+    if child == 0:
+        try:
+            function()
+        finally:
+            sys.stdout = sys.stderr = open(os.devnull, "w")
+            sys.exit(0)  # not os._exit(): objects are freed
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+belongs = "the channel belongs to another process"
+
+def use():
+    expect(RuntimeError, belongs, one.send, b"from the child", timeout=0)
+    expect(RuntimeError, belongs, one.receive, timeout=0)
+    expect(RuntimeError, belongs, one.arm)
+    expect(RuntimeError, belongs, values.write, b"from the child")
+    expect(RuntimeError, belongs, sender.send, b"from the child")
+    expect(OSError, "another process uses end 0", Channel, "./c")
+
+def close():
+    for each in (one, values, sender, receiver):
+        each.close()
+
+with (
+    Channel("./c") as one,
+    ValueChannel("./v") as values,
+    OneWaySender("./o") as sender,
+    OneWayReceiver("./o") as receiver,
+    Channel("./c", end=1) as other,
+):
+    one.connect(0)
+    other.connect(0)
+    for function in (lambda: None, close, use):
+        in_child(function)
+        assert other.is_connected and one.is_connected
+        expect(OSError, "another process uses end 0", Channel, "./c")
+        expect(OSError, "another process uses end 0", ValueChannel, "./v")
+        expect(OSError, "another process uses end 0", OneWaySender, "./o")
+        expect(OSError, "another process uses end 1", OneWayReceiver, "./o")
+        one.send(b"on", timeout=0)
+        assert other.receive(0).content == b"on"
+        sender.send(b"on")
+        assert receiver.receive(0).content == b"on"
+    assert one.counters(0).generation == 1
+print("done")
+"""
+    assert run(package, tmp_path, EXPECT + script) == "done\n"
+
+
 CRASHES = """
 import os, signal
 from bulkhead_channel import Channel

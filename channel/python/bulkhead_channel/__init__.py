@@ -51,7 +51,7 @@ class _Side:
     """What the sides of all kinds of channels have.
 
     They raise OSError if they can't be opened, with one line that says why. Not for several threads
-    at once.
+    at once. In a child of os.fork() all methods but close() raise RuntimeError.
     """
 
     _endpoint: _channel.Endpoint
@@ -61,7 +61,10 @@ class _Side:
         return Counters(*self._endpoint.counters(end))
 
     def close(self) -> None:
-        """End this side's life. The peer receives what was sent."""
+        """End this side's life. The peer receives what was sent.
+
+        In a child of os.fork() it closes the child's copy only.
+        """
         self._endpoint.close()
 
     def __enter__(self) -> Self:

@@ -8,10 +8,14 @@ bool endpoint_is_usable(const struct endpoint_object *self)
 {
     if (!self->is_open) {
         PyErr_SetString(PyExc_ValueError, "the channel is closed");
+    } else if (!linux_is_own(self->endpoint)) {
+        PyErr_SetString(PyExc_RuntimeError, "the channel belongs to another process: open it here");
     } else if (self->is_busy) {
         PyErr_SetString(PyExc_RuntimeError, "another thread uses the channel");
+    } else {
+        return true;
     }
-    return self->is_open && !self->is_busy;
+    return false;
 }
 
 /* Returns false with a problem if the function is an end of a channel of another kind. */
@@ -126,7 +130,8 @@ static PyObject *endpoint_close(PyObject *object, PyObject *none)
     struct endpoint_object *self = (struct endpoint_object *)object;
 
     (void)none;
-    if (self->is_busy) {
+    /* A child of fork() has no threads of its parent. */
+    if (self->is_open && self->is_busy && linux_is_own(self->endpoint)) {
         PyErr_SetString(PyExc_RuntimeError, "another thread uses the channel");
         return NULL;
     }

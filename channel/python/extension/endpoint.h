@@ -35,8 +35,8 @@ bool endpoint_add_derived(PyObject *module, PyObject *endpoint_type, PyType_Spec
  * exception. */
 bool endpoint_open(struct endpoint_object *self, const struct endpoint_arguments *arguments);
 
-/* Returns true if the endpoint can be used now; false with an exception if it is closed, or another
- * thread uses it. */
+/* Returns true if the endpoint can be used now; false with an exception if it is closed, belongs to
+ * another process, or another thread uses it. */
 bool endpoint_is_usable(const struct endpoint_object *self);
 
 /* `tp_dealloc` of Endpoint and derived types. */

@@ -8,12 +8,13 @@
  * (LINUX_PROBLEM_BYTES) writes one line there, without its newline, if it returns false or NULL.
  *
  * One endpoint at a time uses an end of a channel: linux_begin() locks the end, and the kernel
- * frees the lock when the process ends in any way. A child of fork() shares the endpoint and its
- * lock with the parent. Only one of them may call functions for the endpoint, also linux_close().
- * If the parent ends without linux_close(), the end stays locked until the child ends, too, or
- * executes another program. The lock is advisory: it does not keep out a program that maps the
- * memory without this library. (A program with its own code for a file locks the byte of its end's
- * number, as F_OFD_SETLK does: otherwise its peer takes it for dead.)
+ * frees the lock when the process ends in any way. An endpoint belongs to the process that mapped
+ * it. A child of fork() has a copy, for which it may call linux_end() and linux_close() only: they
+ * change nothing for the parent, its lock or its peer. A child that needs a channel maps it itself.
+ * If the parent ends without linux_close(), the end stays locked until its children that have such
+ * a copy end, too, close it, or execute another program. The lock is advisory: it does not keep out
+ * a program that maps the memory without this library. (A program with its own code for a file
+ * locks the byte of its end's number, as F_OFD_SETLK does: otherwise its peer takes it for dead.)
  *
  * At a file the lock also tells the peer's death: a thread that waits notices within
  * LINUX_DEATH_NS that the process that its endpoint is connected with has ended without
@@ -71,10 +72,14 @@ int linux_endpoint_bell(const struct linux_endpoint *endpoint);
 /* Locks this end of the channel until linux_close(), and begins to use the mapped endpoint: from
  * now on the functions below return the objects of its kind. A channel of messages begins a life. A
  * receiver of a one-way channel begins with the next message. Returns false if another endpoint,
- * also one of this process, uses the end; linux_close() is then still needed. Before it is called,
+ * also one of this process, uses the end, or if the endpoint was used before, or belongs to another
+ * process; linux_close() is then still needed. Before it is called,
  * nothing has been written to the channel: an endpoint that is only mapped can show the counters of
  * ends that others use. */
 bool linux_begin(struct linux_endpoint *endpoint, char *problem);
+
+/* Returns true if the endpoint belongs to this process: a parent has not mapped it. */
+bool linux_is_own(const struct linux_endpoint *endpoint);
 
 /* Return the endpoint's object of the library, for the functions of connection.h, value.h and
  * broadcast.h: the channel of LINUX_MESSAGES, the writer and the reader of LINUX_VALUE, and of
