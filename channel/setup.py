@@ -4,7 +4,7 @@
 from setuptools import Extension, setup
 
 LIBRARY = ("broadcast", "call", "connection", "copy", "error", "ring", "value", "wait")
-EXTENSION = ("broadcast", "channel", "endpoint", "errors", "module", "run", "value")
+EXTENSION = ("broadcast", "channel", "endpoint", "errors", "module", "numbers", "run", "value")
 PORT = ("dax", "endpoint", "file", "function", "kind", "lock", "poll")
 
 setup(

@@ -3,6 +3,7 @@
  * Channels between processes: a file that both map, and a named pipe for each doorbell. The lock of
  * the peer's end in the file tells whether the peer lives.
  */
+#define _GNU_SOURCE /* fallocate */
 #include "endpoint.h"
 
 #include "lock.h"
@@ -97,16 +98,23 @@ static const struct endpoint_operations file_operations = {
     .close = close_files,
 };
 
+/* Which files a process opens. */
+struct opening {
+    const char *path;
+    uint64_t ring_bytes;
+    bool creates; /* those that do not exist */
+};
+
 /* Opens the doorbell of an end, for both reading and writing, so that it never ends. */
-static bool open_bell(const char *path, unsigned end, int *bell, char *problem)
+static bool open_bell(const struct opening *opening, unsigned end, int *bell, char *problem)
 {
     char name[NAME_BYTES];
     struct stat status;
 
-    if (snprintf(name, sizeof(name), "%s.%u", path, end) >= (int)sizeof(name)) {
+    if (snprintf(name, sizeof(name), "%s.%u", opening->path, end) >= (int)sizeof(name)) {
         return endpoint_fail(problem, "the path has more than %d characters", NAME_BYTES - 3);
     }
-    if (mkfifo(name, 0600) != 0 && errno != EEXIST) {
+    if (opening->creates && mkfifo(name, 0600) != 0 && errno != EEXIST) {
         return endpoint_fail(problem, "%s can't be created: %s", name, strerror(errno));
     }
     *bell = open(name, O_RDWR | O_NONBLOCK | O_CLOEXEC);
@@ -119,12 +127,22 @@ static bool open_bell(const char *path, unsigned end, int *bell, char *problem)
     return true;
 }
 
-/* Opens the file, creates it if there is none, and maps it. */
-static bool map_file(struct file_endpoint *file, const char *path, uint64_t ring_bytes,
-                     char *problem)
+/* Gives the file all its blocks: a store to a page without one ends the process by SIGBUS if the
+ * file system is full. Its size changes at once, because another process may look at it meanwhile.
+ * Some file systems can't reserve blocks. Returns false with errno. */
+static bool allocate(int file, uint64_t bytes)
 {
-    uint64_t bytes = endpoint_region_bytes(&file->endpoint, ring_bytes);
-    int opened = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    return (fallocate(file, FALLOC_FL_KEEP_SIZE, 0, (off_t)bytes) == 0 || errno == EOPNOTSUPP ||
+            errno == ENOSYS) &&
+           ftruncate(file, (off_t)bytes) == 0;
+}
+
+/* Opens the file, and maps it. */
+static bool map_file(struct file_endpoint *file, const struct opening *opening, char *problem)
+{
+    uint64_t bytes = endpoint_region_bytes(&file->endpoint, opening->ring_bytes);
+    const char *path = opening->path;
+    int opened = open(path, O_RDWR | O_CLOEXEC | (opening->creates ? O_CREAT : 0), 0600);
     struct stat status;
 
     if (opened < 0) {
@@ -132,32 +150,32 @@ static bool map_file(struct file_endpoint *file, const char *path, uint64_t ring
     }
     file->endpoint.lock_file = opened;
     if (fstat(opened, &status) != 0 || !S_ISREG(status.st_mode) ||
-        (status.st_size != 0 && (uint64_t)status.st_size != bytes)) {
+        ((uint64_t)status.st_size != bytes && (status.st_size != 0 || !opening->creates))) {
         return endpoint_fail(problem, "%s is no channel with rings of this size: remove it", path);
     }
-    if (status.st_size == 0 && ftruncate(opened, (off_t)bytes) != 0) {
-        return endpoint_fail(problem, "%s can't be made larger: %s", path, strerror(errno));
+    if (!allocate(opened, bytes)) {
+        return endpoint_fail(problem, "%s can't have %llu bytes: %s", path,
+                             (unsigned long long)bytes, strerror(errno));
     }
-    return endpoint_map(&file->endpoint, opened, 0, ring_bytes, problem);
+    return endpoint_map(&file->endpoint, opened, 0, opening->ring_bytes, problem);
 }
 
 /* Opens all parts. The caller closes those that are open when it returns false. */
-static bool open_parts(struct file_endpoint *file, const char *path, uint64_t ring_bytes,
-                       char *problem)
+static bool open_parts(struct file_endpoint *file, const struct opening *opening, char *problem)
 {
     struct linux_endpoint *endpoint = &file->endpoint;
 
-    return endpoint_check(ring_bytes, problem) &&
-           open_bell(path, endpoint->end, &endpoint->bell, problem) &&
-           open_bell(path, 1 - endpoint->end, &file->peer_bell, problem) &&
-           map_file(file, path, ring_bytes, problem);
+    return endpoint_check(opening->ring_bytes, problem) &&
+           open_bell(opening, endpoint->end, &endpoint->bell, problem) &&
+           open_bell(opening, 1 - endpoint->end, &file->peer_bell, problem) &&
+           map_file(file, opening, problem);
 }
 
-struct linux_endpoint *linux_map_file(const char *path, unsigned end, enum linux_kind kind,
-                                      uint64_t ring_bytes, char *problem)
+static struct linux_endpoint *map(const struct opening *opening, unsigned end, enum linux_kind kind,
+                                  char *problem)
 {
     struct linux_endpoint *endpoint =
-        endpoint_make(sizeof(struct file_endpoint), &file_operations, path, problem);
+        endpoint_make(sizeof(struct file_endpoint), &file_operations, opening->path, problem);
     struct file_endpoint *file = (struct file_endpoint *)endpoint;
 
     if (endpoint == NULL) {
@@ -171,10 +189,30 @@ struct linux_endpoint *linux_map_file(const char *path, unsigned end, enum linux
         .notify = ring_bell,
         .observe = observe_state,
     };
-    if (!open_parts(file, path, ring_bytes, problem)) {
+    if (!open_parts(file, opening, problem)) {
         endpoint_free(endpoint);
         return NULL;
     }
     endpoint->memory.peer_state = &file->peer_state;
     return endpoint;
+}
+
+struct linux_endpoint *linux_map_file(const char *path, unsigned end, enum linux_kind kind,
+                                      uint64_t ring_bytes, char *problem)
+{
+    const struct opening opening = {path, ring_bytes, true};
+
+    return map(&opening, end, kind, problem);
+}
+
+struct linux_endpoint *linux_map_existing_file(const char *path, unsigned end, enum linux_kind kind,
+                                               uint64_t ring_bytes, char *problem)
+{
+    const struct opening opening = {path, ring_bytes, false};
+
+    if (access(path, F_OK) != 0) {
+        endpoint_fail(problem, "there is no channel %s: %s", path, strerror(errno));
+        return NULL;
+    }
+    return map(&opening, end, kind, problem);
 }

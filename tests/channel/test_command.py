@@ -416,6 +416,30 @@ def test_stat_shows_counters_of_both_sides(start: Start) -> None:
     assert rows["errors"] == ["0", "0"]
 
 
+def test_stat_creates_nothing(start: Start, tmp_path: Path) -> None:
+    line = b"bulkhead-channel: there is no channel ./typo: No such file or directory\n"
+    for kind in ("messages", "value", "one-way"):
+        assert outcome(start("stat", "./typo", "-K", kind)) == (2, b"", line)
+    assert list(tmp_path.iterdir()) == []
+    # A file that is no channel stays as it is.
+    (tmp_path / "typo").touch()
+    assert outcome(start("stat", "./typo"))[0] == 2
+    assert (tmp_path / "typo").stat().st_size == 0
+
+
+@pytest.mark.parametrize("size", [None, 73728], ids=["new", "sparse"])
+def test_a_full_file_system_is_reported(program: Path, tmp_path: Path, size: int | None) -> None:
+    """A store to a page for which there is no block would end the process by SIGBUS."""
+    make = 'mount -t tmpfs -o size=64k tmpfs . && cd "$PWD"'
+    if size is not None:
+        make += f" && truncate -s {size} ./c"
+    script = f'{make} && yes | head -n 20000 | "$0" send ./c -K one-way'
+    command = ["unshare", "--mount", "sh", "-c", script, str(program)]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, timeout=SECONDS, check=False)
+    line = b"bulkhead-channel: ./c can't have 73728 bytes: No space left on device\n"
+    assert (done.returncode, done.stderr) == (2, line)
+
+
 def test_a_deadline_passes(start: Start) -> None:
     status, output, errors = outcome(start("send", "./c", "-t", "0.05", "word"))
     assert (status, output) == (1, b"")

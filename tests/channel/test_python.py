@@ -130,6 +130,76 @@ print("done")
     assert run(package, tmp_path, EXPECT + script) == "done\n"
 
 
+@pytest.mark.xdist_group("python-package")
+def test_numbers_are_not_truncated(package: Path, tmp_path: Path) -> None:
+    script = """
+from bulkhead_channel import Channel, Message, OneWayReceiver, OneWaySender, ValueChannel
+
+with Channel("./c") as one, Channel("./c", end=1) as other, OneWaySender("./o") as sender:
+    one.connect(0)
+    other.connect(0)
+    for tag in (0, 2**32 - 1):
+        one.send(b"", tag, timeout=0)
+        assert other.receive(0).tag == tag
+    for tag in (-1, 2**32, 2**32 + 5, -2**64, 2**64 + 1):
+        line = "a tag is a number from 0 to 4294967295"
+        expect(ValueError, line, one.send, b"", tag, timeout=0)
+        expect(ValueError, line, sender.send, b"", tag)
+        if tag > 0:
+            expect(ValueError, line, other.answer, Message(b"", tag), b"", timeout=0)
+    expect(TypeError, "float", one.send, b"", 1.0, timeout=0)
+    expect(TimeoutError, "the time passed", other.receive, timeout=0)
+    assert one.counters(0).sent == 2
+    for end in (-1, 2, 2**32, 2**64):
+        expect(ValueError, "the end of a channel is 0 or 1", one.counters, end)
+        expect(ValueError, "the end of a channel is 0 or 1", Channel, "./e", end=end)
+        expect(ValueError, "the end of a channel is 0 or 1", ValueChannel, "./e", end=end)
+for kind in (Channel, ValueChannel, OneWayReceiver, OneWaySender):
+    for size in (-65536, 2**64 + 65536):
+        expect(ValueError, "a number of bytes is from 0", kind, "./e", ring_bytes=size)
+print("done")
+"""
+    assert run(package, tmp_path, EXPECT + script) == "done\n"
+
+
+@pytest.mark.xdist_group("python-package")
+def test_no_method_crashes(package: Path, tmp_path: Path) -> None:
+    """On objects that are not opened, are closed, or are of another kind."""
+    script = """
+from bulkhead_channel import _channel
+
+KINDS = {
+    _channel.Channel: ("./c", 0, 4096),
+    _channel.ValueChannel: ("./v", 0, 4096),
+    _channel.OneWaySender: ("./o", 4096),
+    _channel.OneWayReceiver: ("./o", 4096),
+}
+ARGUMENTS = [(), (0,), (b"",), (b"", 0), (b"", 0, 0), (b"", 1 << 31, 0), (None,)]
+
+def call_all(target):
+    names = {name for kind in KINDS for name in vars(kind) if not name.startswith("_")}
+    for name in sorted(names | {"counters", "fileno", "arm"}):
+        for each in (type(target), *KINDS):
+            for arguments in ARGUMENTS if target not in opened else [(0,), (b"",), (b"", 0), ()]:
+                try:
+                    getattr(each, name)(target, *arguments)
+                except (AttributeError, TypeError, ValueError, TimeoutError, EOFError):
+                    pass
+
+opened = []
+for kind in (_channel.Endpoint, *KINDS):
+    call_all(kind.__new__(kind))
+for kind, arguments in KINDS.items():
+    opened.append(kind(*arguments))
+    if kind is not _channel.Channel:
+        call_all(opened[-1])
+    opened[-1].close()
+    call_all(opened.pop())
+print("done")
+"""
+    assert run(package, tmp_path, script) == "done\n"
+
+
 SERVER = """
 import time
 from bulkhead_channel import Channel

@@ -265,6 +265,18 @@ static int execute_command(const struct command *command, struct linux_endpoint 
     return status;
 }
 
+/* `begins_use`: otherwise the command only looks at the channel, and creates none. */
+static struct linux_endpoint *map(const struct options *options, bool begins_use, char *problem)
+{
+    if (!options->is_file) {
+        return linux_map_function(options->channel, problem);
+    }
+    return begins_use ? linux_map_file(options->channel, options->end, options->kind,
+                                       options->ring_bytes, problem)
+                      : linux_map_existing_file(options->channel, options->end, options->kind,
+                                                options->ring_bytes, problem);
+}
+
 int main(int count, char **arguments)
 {
     struct options options = {
@@ -295,9 +307,7 @@ int main(int count, char **arguments)
     if (!command->has_words && options.words[0] != NULL) {
         return command_fail("%s takes no message: '%s'", command->name, options.words[0]);
     }
-    endpoint = options.is_file ? linux_map_file(options.channel, options.end, options.kind,
-                                                options.ring_bytes, problem)
-                               : linux_map_function(options.channel, problem);
+    endpoint = map(&options, command->begins_use, problem);
     if (endpoint == NULL) {
         return command_fail("%s", problem);
     }

@@ -113,8 +113,8 @@ class Channel(_ReceivingSide):
         """Send a message. Waits for the peer, and for space.
 
         If the peer ended, messages from it that were not received are dropped. Raises TimeoutError
-        after `timeout` seconds, ValueError if the message is too large, and ChannelError if the
-        peer violated the format.
+        after `timeout` seconds, ValueError if the message is too large or the tag is not from 0 to
+        2^32 - 1, and ChannelError if the peer violated the format.
         """
         self._endpoint.send(content, tag, timeout)
 
@@ -218,7 +218,7 @@ class OneWaySender(_Side):
         self._endpoint = _channel.OneWaySender(name, ring_bytes)
 
     def send(self, content: bytes, tag: int = 0) -> None:
-        """Send a message. Never waits. Raises ValueError if it is too large."""
+        """Send a message. Never waits. Raises ValueError as Channel.send()."""
         self._endpoint.send(content, tag)
 
 

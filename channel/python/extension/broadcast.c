@@ -4,6 +4,7 @@
 
 #include "endpoint.h"
 #include "errors.h"
+#include "numbers.h"
 #include "run.h"
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +13,8 @@ static bool open_end(struct endpoint_object *self, PyObject *arguments, unsigned
 {
     struct endpoint_arguments opened = {.end = end, .kind = LINUX_ONE_WAY};
 
-    return PyArg_ParseTuple(arguments, "sK", &opened.name, &opened.ring_bytes) &&
+    return PyArg_ParseTuple(arguments, "sO&", &opened.name, number_read_bytes,
+                            &opened.ring_bytes) &&
            endpoint_open(self, &opened);
 }
 
@@ -44,10 +46,10 @@ static PyObject *sender_send(PyObject *object, PyObject *arguments)
 {
     struct endpoint_object *self = (struct endpoint_object *)object;
     Py_buffer content;
-    unsigned tag;
+    uint32_t tag;
     bool is_sent;
 
-    if (!PyArg_ParseTuple(arguments, "y*I", &content, &tag)) {
+    if (!PyArg_ParseTuple(arguments, "y*O&", &content, number_read_tag, &tag)) {
         return NULL;
     }
     is_sent = endpoint_is_usable(self) && send_message(self->endpoint, &content, tag);

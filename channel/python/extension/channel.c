@@ -6,6 +6,7 @@
 #include "channel/copy.h"
 #include "endpoint.h"
 #include "errors.h"
+#include "numbers.h"
 #include "run.h"
 
 struct channel_object {
@@ -18,7 +19,8 @@ static int initialize(PyObject *object, PyObject *arguments, PyObject *names)
     struct endpoint_arguments opened = {.kind = LINUX_MESSAGES};
 
     (void)names;
-    return PyArg_ParseTuple(arguments, "sIK", &opened.name, &opened.end, &opened.ring_bytes) &&
+    return PyArg_ParseTuple(arguments, "sO&O&", &opened.name, number_read_end, &opened.end,
+                            number_read_bytes, &opened.ring_bytes) &&
                    endpoint_open((struct endpoint_object *)object, &opened)
                ? 0
                : -1;
@@ -160,10 +162,11 @@ static PyObject *method_send(PyObject *object, PyObject *arguments)
     struct run run = {.self = (struct endpoint_object *)object};
     struct sent_message message;
     Py_buffer content;
-    unsigned tag;
+    uint32_t tag;
     bool is_sent;
 
-    if (!PyArg_ParseTuple(arguments, "y*IO&", &content, &tag, run_read_deadline, &run.deadline)) {
+    if (!PyArg_ParseTuple(arguments, "y*O&O&", &content, number_read_tag, &tag, run_read_deadline,
+                          &run.deadline)) {
         return NULL;
     }
     message = message_of(&content, tag);
@@ -354,10 +357,11 @@ static PyObject *method_answer(PyObject *object, PyObject *arguments)
     struct run run = {.self = (struct endpoint_object *)object};
     struct sent_message message;
     Py_buffer content;
-    unsigned tag;
+    uint32_t tag;
     bool is_done;
 
-    if (!PyArg_ParseTuple(arguments, "y*IO&", &content, &tag, run_read_deadline, &run.deadline)) {
+    if (!PyArg_ParseTuple(arguments, "y*O&O&", &content, number_read_tag, &tag, run_read_deadline,
+                          &run.deadline)) {
         return NULL;
     }
     message = message_of(&content, tag);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "endpoint.h"
 
+#include "numbers.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -64,10 +65,6 @@ bool endpoint_open(struct endpoint_object *self, const struct endpoint_arguments
         PyErr_SetString(PyExc_ValueError, "the channel was opened before");
         return false;
     }
-    if (arguments->end > 1) {
-        PyErr_SetString(PyExc_ValueError, "the end of a channel is 0 or 1");
-        return false;
-    }
     endpoint = map(arguments, problem);
     if (endpoint == NULL) {
         PyErr_SetString(PyExc_OSError, problem);
@@ -89,11 +86,7 @@ static PyObject *endpoint_counters(PyObject *object, PyObject *arguments)
     const struct channel_control *control;
     unsigned end;
 
-    if (!PyArg_ParseTuple(arguments, "I", &end) || !endpoint_is_usable(self)) {
-        return NULL;
-    }
-    if (end > 1) {
-        PyErr_SetString(PyExc_ValueError, "the end of a channel is 0 or 1");
+    if (!PyArg_ParseTuple(arguments, "O&", number_read_end, &end) || !endpoint_is_usable(self)) {
         return NULL;
     }
     control = linux_control(self->endpoint, end);
@@ -122,7 +115,14 @@ static PyObject *endpoint_arm(PyObject *object, PyObject *none)
     const struct endpoint_object *self = (const struct endpoint_object *)object;
 
     (void)none;
-    return endpoint_is_usable(self) ? PyBool_FromLong(linux_arm(self->endpoint)) : NULL;
+    if (!endpoint_is_usable(self)) {
+        return NULL;
+    }
+    if (linux_broadcast_sender(self->endpoint) != NULL) {
+        PyErr_SetString(PyExc_ValueError, "the sender of a one-way channel receives nothing");
+        return NULL;
+    }
+    return PyBool_FromLong(linux_arm(self->endpoint));
 }
 
 static PyObject *endpoint_close(PyObject *object, PyObject *none)

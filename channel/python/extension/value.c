@@ -4,6 +4,7 @@
 
 #include "endpoint.h"
 #include "errors.h"
+#include "numbers.h"
 #include "run.h"
 #include <string.h>
 
@@ -12,7 +13,8 @@ static int initialize(PyObject *object, PyObject *arguments, PyObject *names)
     struct endpoint_arguments opened = {.kind = LINUX_VALUE};
 
     (void)names;
-    return PyArg_ParseTuple(arguments, "sIK", &opened.name, &opened.end, &opened.ring_bytes) &&
+    return PyArg_ParseTuple(arguments, "sO&O&", &opened.name, number_read_end, &opened.end,
+                            number_read_bytes, &opened.ring_bytes) &&
                    endpoint_open((struct endpoint_object *)object, &opened)
                ? 0
                : -1;

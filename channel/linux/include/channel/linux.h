@@ -58,9 +58,13 @@ struct linux_endpoint *linux_map_function(const char *name, char *problem);
 /* Maps a channel with another process. Creates the file, and the doorbells beside it (PATH.0 and
  * PATH.1), if they do not exist. `end`: 0 or 1. `ring_bytes`: as for channel_open(). Both processes
  * choose the same kind. Returns the endpoint, which exists until linux_close(). NULL with a problem
- * if the size is invalid, or a file can't be opened or is another one. */
+ * if the size is invalid, a file can't be opened or is another one, or the file system is full. */
 struct linux_endpoint *linux_map_file(const char *path, unsigned end, enum linux_kind kind,
                                       uint64_t ring_bytes, char *problem);
+
+/* Does the same with a file that another process has created, and creates none. */
+struct linux_endpoint *linux_map_existing_file(const char *path, unsigned end, enum linux_kind kind,
+                                               uint64_t ring_bytes, char *problem);
 
 /* Return properties of a mapped endpoint: the kind of its channel, its end (0 or 1), the bytes of a
  * ring, and its doorbell, a file descriptor that is readable after it rang. */
