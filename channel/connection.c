@@ -125,7 +125,7 @@ static void announce_life(struct channel *channel, uint64_t violator)
     channel->in.error = channel->error;
     ring_producer_end(&channel->out);
     ring_consumer_end(&channel->in);
-    word_store(&own->waits, 0);
+    word_store(&own->waits, word_load(&own->armed));
     word_store(&own->format, CHANNEL_FORMAT_MESSAGES);
     word_store(&own->ring_bytes, channel->memory.ring_bytes);
     word_store(&own->refused, violator);
@@ -292,6 +292,7 @@ bool channel_open(struct channel *channel, const struct channel_memory *memory,
     if (published(channel) % CHANNEL_ALIGNMENT != 0) {
         word_store(&own->produced, published(channel) & CHANNEL_POSITION_BITS);
     }
+    word_store(&own->armed, 0);
     begin_life(channel, 0);
     return true;
 }

@@ -65,6 +65,8 @@ bool value_reader_begin(struct value_reader *reader, const void *section,
         .own = own,
         .peer = section,
     };
+    word_store(&own->armed, 0);
+    word_store(&own->waits, 0);
     return is_valid(ring_bytes);
 }
 

@@ -89,12 +89,12 @@ struct channel_wait channel_wait_for_broadcast(struct broadcast_receiver *receiv
     };
 }
 
-/* Tells the peers that this side waits for nothing. */
+/* Tells the peers that this side waits for nothing, but for what it is armed for (format.h). */
 static void clear_flags(const struct channel_wait *waits, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         if (waits[i].own != NULL) {
-            word_store(&waits[i].own->waits, 0);
+            word_store(&waits[i].own->waits, word_load(&waits[i].own->armed));
         }
     }
 }
@@ -138,7 +138,7 @@ static size_t find_ready(const struct channel_wait *waits, size_t count)
 #define IDLE_SLEEPS 16u
 
 /* Rests if the last sleep ended and no wait is over. The flags are clear meanwhile, so the peer
- * does not ring. Returns false if the deadline passed. */
+ * does not ring for this wait. Returns false if the deadline passed. */
 static bool rest_if_idle(const struct channel_wait *waits, size_t count,
                          const struct channel_sleeper *sleeper, uint64_t deadline)
 {

@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -52,21 +54,47 @@ struct linux_endpoint *endpoint_make(size_t bytes, const struct endpoint_operati
     endpoint->operations = operations;
     endpoint->forks = forks;
     endpoint->bell = -1;
+    endpoint->alarm = -1;
+    endpoint->loop_file = -1;
     endpoint->lock_file = -1;
     (void)snprintf(endpoint->name, sizeof(endpoint->name), "%.*s", (int)LINUX_NAME_BYTES - 1, name);
     return endpoint;
 }
 
+static void close_if_open(int file)
+{
+    if (file >= 0) {
+        close(file);
+    }
+}
+
 void endpoint_free(struct linux_endpoint *endpoint)
 {
     endpoint->operations->close(endpoint);
-    if (endpoint->bell >= 0) {
-        close(endpoint->bell);
-    }
+    close_if_open(endpoint->loop_file);
+    close_if_open(endpoint->alarm);
+    close_if_open(endpoint->bell);
     if (endpoint->region != NULL) {
         munmap(endpoint->region, endpoint->region_bytes);
     }
     free(endpoint);
+}
+
+static bool add_to_loop(const struct linux_endpoint *endpoint, int file)
+{
+    struct epoll_event event = {.events = EPOLLIN};
+
+    return epoll_ctl(endpoint->loop_file, EPOLL_CTL_ADD, file, &event) == 0;
+}
+
+bool endpoint_open_loop(struct linux_endpoint *endpoint, char *problem)
+{
+    endpoint->alarm = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    endpoint->loop_file = epoll_create1(EPOLL_CLOEXEC);
+    return (endpoint->alarm >= 0 && endpoint->loop_file >= 0 &&
+            add_to_loop(endpoint, endpoint->bell) && add_to_loop(endpoint, endpoint->alarm)) ||
+           endpoint_fail(problem, "%s can't be used by event loops: %s", endpoint->name,
+                         strerror(errno));
 }
 
 void endpoint_set_kind(struct linux_endpoint *endpoint, enum linux_kind kind)
@@ -141,7 +169,7 @@ uint64_t linux_endpoint_ring_bytes(const struct linux_endpoint *endpoint)
 
 int linux_endpoint_bell(const struct linux_endpoint *endpoint)
 {
-    return endpoint->bell;
+    return endpoint->loop_file;
 }
 
 static bool lock_end(const struct linux_endpoint *endpoint, char *problem)

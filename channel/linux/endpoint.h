@@ -66,6 +66,11 @@ struct linux_endpoint {
     } objects;
 
     int bell;      /* the doorbell: readable after it rang. -1: not open */
+    bool is_armed; /* linux_arm() has returned true last */
+    bool is_alarmed;
+    int alarm; /* an eventfd, readable while is_alarmed: a wait has heard a doorbell that rang for
+                * an event loop. -1: not open */
+    int loop_file; /* of epoll, for event loops: the doorbell and the alarm. -1: not open */
     bool is_rung;  /* it ended the last sleep of the sleeper that linux_sleeper() returned */
     int lock_file; /* a file that both ends open, with their locks */
     void *region;  /* the mapped memory; NULL: it is not mapped */
@@ -96,6 +101,9 @@ uint64_t endpoint_region_bytes(const struct linux_endpoint *endpoint, uint64_t r
  * and the kind are set, and endpoint_check() has checked the size. */
 bool endpoint_map(struct linux_endpoint *endpoint, int file, uint64_t offset, uint64_t ring_bytes,
                   char *problem);
+
+/* Opens what event loops need. The doorbell is open. */
+bool endpoint_open_loop(struct linux_endpoint *endpoint, char *problem);
 
 /* Makes the doorbell able to ring. */
 void endpoint_arm(struct linux_endpoint *endpoint);

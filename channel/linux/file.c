@@ -168,7 +168,7 @@ static bool open_parts(struct file_endpoint *file, const struct opening *opening
     return endpoint_check(opening->ring_bytes, problem) &&
            open_bell(opening, endpoint->end, &endpoint->bell, problem) &&
            open_bell(opening, 1 - endpoint->end, &file->peer_bell, problem) &&
-           map_file(file, opening, problem);
+           endpoint_open_loop(endpoint, problem) && map_file(file, opening, problem);
 }
 
 static struct linux_endpoint *map(const struct opening *opening, unsigned end, enum linux_kind kind,

@@ -385,7 +385,7 @@ static bool open_parts(struct function_endpoint *function, const char *name, cha
     }
     endpoint->lock_file = function->config;
     return read_layout(function, address, &layout, problem) &&
-           open_interrupt(endpoint, address, problem) &&
+           open_interrupt(endpoint, address, problem) && endpoint_open_loop(endpoint, problem) &&
            map_registers(function, address, problem) &&
            map_memory(endpoint, address, &layout, problem);
 }

@@ -6,6 +6,7 @@
 #include "kind.h"
 #include <poll.h>
 #include <time.h>
+#include <unistd.h>
 
 #define NANOSECONDS UINT64_C(1000000000)
 #define LOOK        (NANOSECONDS / 100) /* between two looks at channels that ring no doorbell */
@@ -86,6 +87,18 @@ static void look_for_peers(const struct poller *poller)
     }
 }
 
+/* Takes back that the doorbell rang. If the endpoint is armed, the doorbell may have rung for the
+ * event loop, which then arms it again: a PCI function rings once. */
+static void hear(struct linux_endpoint *endpoint)
+{
+    const uint64_t one = 1;
+
+    endpoint_quiet(endpoint);
+    if (endpoint->is_armed && !endpoint->is_alarmed) {
+        endpoint->is_alarmed = write(endpoint->alarm, &one, sizeof(one)) == sizeof(one);
+    }
+}
+
 /* Sleeps until a doorbell rings, a file is readable, a signal arrives, or the deadline passes. */
 static bool sleep_until(void *context, uint64_t deadline)
 {
@@ -103,7 +116,7 @@ static bool sleep_until(void *context, uint64_t deadline)
     poller->is_rung = ppoll(files, count, end == CHANNEL_FOREVER ? NULL : &time, NULL) > 0;
     for (size_t i = 0; i < count && poller->is_rung; i++) {
         if (poller->endpoints[i] != NULL && (files[i].revents & POLLIN) != 0) {
-            endpoint_quiet(poller->endpoints[i]);
+            hear(poller->endpoints[i]);
         }
     }
     look_for_peers(poller);
@@ -186,26 +199,62 @@ struct channel_sleeper linux_sleeper(struct linux_endpoint *endpoint)
     };
 }
 
-bool linux_arm(struct linux_endpoint *endpoint)
+/* Takes back that the doorbell rang, and the alarm. */
+static void silence(struct linux_endpoint *endpoint)
 {
-    struct channel_wait wait = endpoint->kind_operations->wait(endpoint);
-    bool is_ready;
+    uint64_t count;
+
+    endpoint_quiet(endpoint);
+    if (endpoint->is_alarmed && read(endpoint->alarm, &count, sizeof(count)) == sizeof(count)) {
+        endpoint->is_alarmed = false;
+    }
+}
+
+/* Asks the peer to ring for these events, also while no call of wait.h waits. */
+static void set_armed(struct channel_control *own, uint64_t flags)
+{
+    if (own != NULL) {
+        word_store(&own->armed, flags);
+        word_store(&own->waits, flags);
+    }
+}
+
+/* Arms the endpoint for one or two waits, which have the same control page. Returns false if one of
+ * them is over. */
+static bool arm(struct linux_endpoint *endpoint, const struct channel_wait *waits, size_t count)
+{
+    struct channel_control *own = waits[0].own;
 
     linux_look_for_peer(endpoint);
-    endpoint_quiet(endpoint);
+    silence(endpoint);
     endpoint_arm(endpoint);
-    if (wait.own != NULL) {
-        word_store(&wait.own->waits, wait.flags);
-    }
-    /* As in channel_wait_any(): the flag is visible before the last look. */
+    set_armed(own, waits[0].flags | waits[count - 1].flags);
+    /* As in channel_wait_any(): the flags are visible before the last look. */
     word_fence();
-    is_ready = wait.is_ready(&wait);
-    if (wait.own != NULL && is_ready) {
-        word_store(&wait.own->waits, 0);
-    } else if (wait.own != NULL) {
-        wait.own->sleeps++;
+    endpoint->is_armed =
+        !waits[0].is_ready(&waits[0]) && !waits[count - 1].is_ready(&waits[count - 1]);
+    if (!endpoint->is_armed) {
+        set_armed(own, 0);
+    } else if (own != NULL) {
+        own->sleeps++;
     }
-    return !is_ready;
+    return endpoint->is_armed;
+}
+
+bool linux_arm(struct linux_endpoint *endpoint)
+{
+    const struct channel_wait wait = endpoint->kind_operations->wait(endpoint);
+
+    return arm(endpoint, &wait, 1);
+}
+
+bool linux_arm_with_space(struct linux_endpoint *endpoint, uint64_t length)
+{
+    struct channel *channel = linux_channel(endpoint);
+    const struct channel_wait waits[] = {channel_wait_for_message(channel),
+                                         channel_wait_for_space(channel, length)};
+
+    return arm(endpoint, waits, 2);
 }
 
 bool linux_wait_for_message(struct linux_endpoint *endpoint, uint64_t deadline)

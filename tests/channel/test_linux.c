@@ -5,6 +5,7 @@
  */
 #include "channel/copy.h"
 #include "channel/linux.h"
+#include <poll.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -376,6 +377,84 @@ static void test_a_child_that_has_the_lock_keeps_the_end(void **state)
     close(until[0]);
 }
 
+static bool is_readable(const struct linux_endpoint *endpoint)
+{
+    struct pollfd file = {.fd = linux_endpoint_bell(endpoint), .events = POLLIN};
+
+    return poll(&file, 1, 0) == 1;
+}
+
+static void drop_messages(struct channel *channel)
+{
+    uint64_t length;
+    uint32_t tag;
+
+    while (channel_receive_begin(channel, &length, &tag) != NULL) {
+        channel_receive_end(channel);
+    }
+}
+
+/* An event loop sleeps after linux_arm(), while the same thread makes calls that wait. */
+static void test_an_armed_endpoint_stays_so_in_other_waits(void **state)
+{
+    struct fixture *fixture = *state;
+    struct linux_endpoint *endpoint = fixture->endpoints[1];
+    struct linux_endpoint *peer = connect_peer(fixture);
+    struct channel *channel = linux_channel(endpoint);
+
+    (void)linux_arm(endpoint); /* the doorbells of the connection */
+    for (unsigned i = 0; i < 3; i++) {
+        assert_true(linux_arm(endpoint));
+        assert_false(is_readable(endpoint));
+        assert_false(linux_wait_for_message(endpoint, linux_now() + MILLISECOND));
+        assert_int_equal(channel_send(linux_channel(peer), "", 1, 0), CHANNEL_DONE);
+        assert_true(is_readable(endpoint));
+        assert_false(linux_arm(endpoint));
+        drop_messages(channel);
+    }
+    while (channel_send(channel, "", 1, 0) == CHANNEL_DONE) {
+    }
+    for (unsigned i = 0; i < 3; i++) {
+        /* The wait hears the doorbell that was meant for the event loop. */
+        assert_true(linux_arm(endpoint));
+        assert_int_equal(channel_send(linux_channel(peer), "", 1, 0), CHANNEL_DONE);
+        assert_false(linux_wait_for_space(endpoint, 1, linux_now() + MILLISECOND));
+        assert_true(is_readable(endpoint));
+        assert_false(linux_arm(endpoint));
+        drop_messages(channel);
+    }
+    assert_true(linux_arm(endpoint));
+    assert_false(is_readable(endpoint));
+    linux_close(peer);
+}
+
+static void test_an_endpoint_is_armed_for_space(void **state)
+{
+    struct fixture *fixture = *state;
+    struct linux_endpoint *endpoint = fixture->endpoints[1];
+    struct linux_endpoint *peer = connect_peer(fixture);
+    struct channel *channel = linux_channel(endpoint);
+
+    assert_false(linux_arm_with_space(endpoint, channel_content_max(RING_BYTES)));
+    while (channel_send(channel, "", 1, 0) == CHANNEL_DONE) {
+    }
+    assert_true(linux_arm_with_space(endpoint, 1));
+    assert_false(is_readable(endpoint));
+    drop_messages(linux_channel(peer));
+    assert_true(is_readable(endpoint));
+    assert_false(linux_arm_with_space(endpoint, 1));
+    while (channel_send(channel, "", 1, 0) == CHANNEL_DONE) {
+    }
+    assert_true(linux_arm_with_space(endpoint, 1));
+    assert_int_equal(channel_send(linux_channel(peer), "", 1, 0), CHANNEL_DONE);
+    assert_true(is_readable(endpoint));
+    assert_false(linux_arm_with_space(endpoint, 1));
+    linux_close(peer);
+    drop_messages(channel);
+    assert_int_equal(channel->state, CHANNEL_ENDED);
+    assert_false(linux_arm_with_space(endpoint, 1));
+}
+
 static void test_a_wait_that_times_out_returns_the_count(void **state)
 {
     static struct linux_endpoint *endpoints[MANY_WAITS];
@@ -400,6 +479,8 @@ int main(void)
         TEST(test_the_death_of_a_peer_ends_a_wait),
         TEST(test_a_death_is_noticed_without_sleeps),
         TEST(test_a_child_that_has_the_lock_keeps_the_end),
+        TEST(test_an_armed_endpoint_stays_so_in_other_waits),
+        TEST(test_an_endpoint_is_armed_for_space),
         TEST(test_a_wait_that_times_out_returns_the_count),
     };
 

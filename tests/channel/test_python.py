@@ -319,6 +319,67 @@ print("done")
 
 
 @pytest.mark.xdist_group("python-package")
+def test_an_event_loop_goes_on_after_calls_that_wait(package: Path, tmp_path: Path) -> None:
+    script = """
+import asyncio
+from bulkhead_channel import Channel, OneWayReceiver, OneWaySender, ValueChannel
+
+async def armed(side, call_that_waits, ring):
+    loop = asyncio.get_running_loop()
+    rang = asyncio.Event()
+    loop.add_reader(side.fileno(), rang.set)
+    try:
+        while side.arm():
+            rang.clear()
+            expect(TimeoutError, "the time passed", call_that_waits)
+            if ring is not None:
+                ring()
+                ring = None
+            await asyncio.wait_for(rang.wait(), 30)
+    finally:
+        loop.remove_reader(side.fileno())
+
+async def space(side, length, receive):
+    loop = asyncio.get_running_loop()
+    rang = asyncio.Event()
+    loop.add_reader(side.fileno(), rang.set)
+    while side.arm(length):
+        rang.clear()
+        loop.call_soon(receive)
+        await asyncio.wait_for(rang.wait(), 30)
+    loop.remove_reader(side.fileno())
+
+async def main():
+    with Channel("./c") as one, Channel("./c", end=1) as other:
+        one.connect(0)
+        other.connect(0)
+        for number in range(10):
+            await armed(one, lambda: one.receive(0.01), lambda: other.send(b"", number))
+            assert one.receive(0).tag == number
+        assert one.arm(one.message_max) is False
+        expect(ValueError, "at most 32760 bytes, not 32761", one.arm, 32761)
+        while one.arm(32000) is False:
+            one.send(bytes(32000), 1)
+        await space(one, 32000, lambda: other.receive(0))
+        one.send(bytes(32000), timeout=0)
+        other.send(b"message")
+        assert one.arm(32000) is False
+    with ValueChannel("./v") as one, ValueChannel("./v", end=1) as other:
+        for number in range(10):
+            await armed(one, lambda: one.wait(0.01), lambda: other.write(b"%d" % number))
+            assert one.wait(0) == b"%d" % number
+    with OneWaySender("./o") as sender, OneWayReceiver("./o") as receiver:
+        for number in range(10):
+            await armed(receiver, lambda: receiver.receive(0.01), lambda: sender.send(b"", number))
+            assert receiver.receive(0).tag == number
+
+asyncio.run(main())
+print("done")
+"""
+    assert run(package, tmp_path, EXPECT + script) == "done\n"
+
+
+@pytest.mark.xdist_group("python-package")
 def test_values_and_one_way_channels(package: Path, tmp_path: Path) -> None:
     script = """
 from bulkhead_channel import ChannelError, OneWayReceiver, OneWaySender, ValueChannel

@@ -61,6 +61,9 @@ struct channel_control {
 
     /* CHANNEL_WAITS_FOR_*: the event for which the side waits. The other side notifies it then. */
     _Alignas(CHANNEL_GROUP_BYTES) uint64_t waits;
+    /* The part of `waits` that lasts when a call of wait.h ends: an event loop of the side sleeps
+     * until then. The peer does not read it. */
+    uint64_t armed;
 
     /* Counters for observers, since the side's first life. The peer does not read them. */
     _Alignas(CHANNEL_GROUP_BYTES) uint64_t sent;

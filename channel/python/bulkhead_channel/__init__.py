@@ -89,8 +89,9 @@ class _ReceivingSide(_Side):
     def arm(self) -> bool:
         """Ask for the doorbell at the next message or value.
 
-        Returns False if there is one already, or if the peer ended or began: then call the method
-        that receives it, with a timeout of 0.
+        Returns False if there is one already, or if the peer ended, began or violated the format:
+        then call the method that receives it, with a timeout of 0. Other methods may be called
+        until the doorbell rang, also those that wait.
         """
         return self._endpoint.arm()
 
@@ -168,6 +169,16 @@ class Channel(_ReceivingSide):
         with the peer's next life only: the peer has to call reset(), too, or to start again.
         """
         self._endpoint.reset()
+
+    def arm(self, space: int | None = None) -> bool:
+        """Ask for the doorbell at the next message, and at space for a message of `space` bytes.
+
+        Returns False if there is one of them already, or if the peer ended, began or violated the
+        format: then call receive() and send() with a timeout of 0. Other methods may be called
+        until the doorbell rang, also those that wait. Raises ValueError if no message has so many
+        bytes.
+        """
+        return self._endpoint.arm(space)
 
     @property
     def is_connected(self) -> bool:

@@ -390,8 +390,9 @@ static PyObject *method_message_max(PyObject *object, PyObject *none)
     return endpoint_is_usable(self) ? PyLong_FromUnsignedLongLong(content_max(self)) : NULL;
 }
 
-/* As receive(): tells the end of a life once, then connects with the next one. */
-static bool arm_bell(struct endpoint_object *self)
+/* As receive(): tells the end of a life once, then connects with the next one. `length`: of a
+ * message for which there may be space soon; NULL: none. */
+static bool arm_bell(struct endpoint_object *self, const unsigned long long *length)
 {
     if (channel_of(self)->state == CHANNEL_ENDED) {
         if (!((struct channel_object *)self)->has_told_end) {
@@ -399,15 +400,24 @@ static bool arm_bell(struct endpoint_object *self)
         }
         accept_next_life(self);
     }
-    return linux_arm(self->endpoint);
+    return length != NULL ? linux_arm_with_space(self->endpoint, *length)
+                          : linux_arm(self->endpoint);
 }
 
-static PyObject *method_arm(PyObject *object, PyObject *none)
+static PyObject *method_arm(PyObject *object, PyObject *arguments)
 {
     struct endpoint_object *self = (struct endpoint_object *)object;
+    PyObject *space = Py_None;
+    unsigned long long length = 0;
 
-    (void)none;
-    return endpoint_is_usable(self) ? PyBool_FromLong(arm_bell(self)) : NULL;
+    if (!PyArg_ParseTuple(arguments, "|O", &space) ||
+        (space != Py_None && number_read_bytes(space, &length) == 0) || !endpoint_is_usable(self)) {
+        return NULL;
+    }
+    if (length > content_max(self)) {
+        return raise_too_large("a message", content_max(self), length);
+    }
+    return PyBool_FromLong(arm_bell(self, space != Py_None ? &length : NULL));
 }
 
 static PyObject *method_reset(PyObject *object, PyObject *none)
@@ -431,7 +441,7 @@ static PyMethodDef methods[] = {
     {"answer", method_answer, METH_VARARGS, NULL},
     {"is_connected", method_is_connected, METH_NOARGS, NULL},
     {"message_max", method_message_max, METH_NOARGS, NULL},
-    {"arm", method_arm, METH_NOARGS, NULL},
+    {"arm", method_arm, METH_VARARGS, NULL},
     {"reset", method_reset, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
 };

@@ -370,6 +370,28 @@ static void test_both_waits_for_one_channel_set_their_flags(void **state)
     assert_int_equal(channel_wait_any(waits, 2, &sleeper, CHANNEL_FOREVER), 0);
 }
 
+/* An event loop sleeps for a message while a call waits for space. */
+static void test_a_wait_leaves_what_is_armed(void **state)
+{
+    struct fixture *fixture = *state;
+    struct channel_control *own = &fixture->pair.sections[1]->control;
+    struct channel_sleeper sleeper = sleeper_of(fixture);
+    struct channel_wait wait;
+
+    while (pair_send(&fixture->pair.sides[1], 1)) {
+    }
+    own->armed = CHANNEL_WAITS_FOR_MESSAGE;
+    own->waits = CHANNEL_WAITS_FOR_MESSAGE;
+    wait = channel_wait_for_space(&fixture->pair.sides[1], 8);
+    assert_int_equal(channel_wait_any(&wait, 1, &sleeper, 10), 1);
+    assert_int_equal(own->waits, CHANNEL_WAITS_FOR_MESSAGE);
+    channel_reset(&fixture->pair.sides[1]);
+    assert_int_equal(own->waits, CHANNEL_WAITS_FOR_MESSAGE);
+    /* Of a life that ended nothing is left. */
+    pair_open(&fixture->pair, 1, false);
+    assert_int_equal(own->waits, 0);
+}
+
 static struct value_writer writer;
 
 static bool write_value(struct fixture *fixture)
@@ -527,6 +549,7 @@ int main(void)
         TEST(test_a_deadline_ends_rests),
         TEST(test_the_first_of_several_that_is_ready_is_named),
         TEST(test_both_waits_for_one_channel_set_their_flags),
+        TEST(test_a_wait_leaves_what_is_armed),
         TEST(test_a_value_wakes),
         TEST(test_a_broadcast_ends_the_wait),
         TEST(test_nobody_waits_after_the_end),

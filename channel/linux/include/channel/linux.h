@@ -67,7 +67,8 @@ struct linux_endpoint *linux_map_existing_file(const char *path, unsigned end, e
                                                uint64_t ring_bytes, char *problem);
 
 /* Return properties of a mapped endpoint: the kind of its channel, its end (0 or 1), the bytes of a
- * ring, and its doorbell, a file descriptor that is readable after it rang. */
+ * ring, and its doorbell for event loops, a file descriptor that is readable after it rang
+ * (linux_arm()). */
 enum linux_kind linux_endpoint_kind(const struct linux_endpoint *endpoint);
 unsigned linux_endpoint_end(const struct linux_endpoint *endpoint);
 uint64_t linux_endpoint_ring_bytes(const struct linux_endpoint *endpoint);
@@ -136,11 +137,18 @@ size_t linux_wait_any(struct linux_endpoint *const *endpoints, const struct chan
 struct channel_sleeper linux_sleeper(struct linux_endpoint *endpoint);
 
 /* For event loops: asks the peer to ring the doorbell at its next message or value. Returns false
- * if there is one already, or the state has changed. Otherwise the doorbell will be readable. Call
- * it again before each sleep, and sleep no longer than the death of a process at the other end of a
- * file may remain unnoticed: it makes the doorbell not readable. The receiver of a one-way channel
- * can't ask: its sender has to ring the doorbell for each message. Not for the sender of one. */
+ * if there is one already, the state has changed, or none can come (wait.h). Otherwise the doorbell
+ * will be readable, also if a call meanwhile waits for something else at this endpoint and hears
+ * it. It may be readable earlier. Call the function again before each sleep, and sleep no longer
+ * than the death of a process at the other end of a file may remain unnoticed: it makes the
+ * doorbell not readable. The receiver of a one-way channel can't ask: its sender has to ring the
+ * doorbell for each message. Not for the sender of one. */
 bool linux_arm(struct linux_endpoint *endpoint);
+
+/* Does the same, and asks for the doorbell also when there is space for a message of `length`
+ * bytes, up to channel_content_max(). Returns false if there is space. It takes the place of
+ * linux_arm(). For channels of messages. */
+bool linux_arm_with_space(struct linux_endpoint *endpoint, uint64_t length);
 
 /* Waits until the endpoint has a message or its state changes. Returns at once in the states in
  * which none can come (wait.h). Returns false if the deadline passed. */
