@@ -65,7 +65,7 @@ struct memory_file {
 
 struct function_endpoint {
     struct linux_endpoint endpoint;
-    int config;                   /* configuration space; -1: not open. It also has the locks */
+    int config;                   /* configuration space; -1: not open */
     unsigned capability;          /* offset of the vendor-specific capability */
     volatile uint32_t *registers; /* BAR 0; NULL: not mapped */
 };
@@ -362,7 +362,10 @@ static bool open_interrupt(struct linux_endpoint *endpoint, const char *address,
                              "110a 4106 > /sys/bus/pci/drivers/uio_pci_generic/new_id",
                              address);
     }
-    endpoint->bell = open(device, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    /* For writing, too, because it has the lock of the end: each network namespace has a file of its
+     * own for configuration space, but all have this one. */
+    endpoint->bell = open(device, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+    endpoint->lock_file = endpoint->bell;
     return endpoint->bell >= 0 ||
            endpoint_fail(problem, "%s can't be opened: %s", device, strerror(errno));
 }
@@ -383,7 +386,6 @@ static bool open_parts(struct function_endpoint *function, const char *name, cha
         return endpoint_fail(problem, "configuration space of %s can't be opened: %s", address,
                              strerror(errno));
     }
-    endpoint->lock_file = function->config;
     return read_layout(function, address, &layout, problem) &&
            open_interrupt(endpoint, address, problem) && endpoint_open_loop(endpoint, problem) &&
            map_registers(function, address, problem) &&

@@ -3,8 +3,8 @@
 
 It runs the channel library's own ring, waits, connections, values and one-way channels, and checks
 contents, wake-ups, and that a side finds the last message of a life. Each of their 29 orders, which
-are all but the two of refused lives, is left out in turn, and GenMC must find an error. CBMC can't check this code: it ends at each
-dereferenced pointer.
+are all but the two of refused lives, is left out in turn, and GenMC must find an error. CBMC can't
+check this code: it ends at each dereferenced pointer.
 
 GENMC names an installed genmc (0.10.1 was tried), which no distribution has. Without it these tests
 are skipped; the programs are compiled in any case.

@@ -2,9 +2,9 @@
 """The command and the Python package in Linux, with a kernel at the other end of the channel.
 
 Measurements, messages, values, one-way channels, calls, counters and errors. Linux restarts in the
-middle of a transfer. A second process is refused at a used end. Doorbells wake ends without
-connections. The memory is a BAR or comes by DAX, which Linux' page tables map uncached or cached.
-For DAX on Debian 12, the kernel is fetched from Debian 13.
+middle of a transfer. A second process is refused at a used end, also in another network namespace.
+Doorbells wake ends without connections. The memory is a BAR or comes by DAX, which Linux' page
+tables map uncached or cached. For DAX on Debian 12, the kernel is fetched from Debian 13.
 """
 
 from __future__ import annotations
@@ -82,6 +82,8 @@ bulkhead-channel stat commands
 bulkhead-channel receive commands -t 600 &
 sleep 3
 bulkhead-channel send commands word; echo "script: second process ended with $?"
+unshare -n -m sh -c "mount -t sysfs sysfs /sys && bulkhead-channel send commands word"
+echo "script: process in another network namespace ended with $?"
 echo "script: the end"
 wait
 """
@@ -254,10 +256,12 @@ def test_linux_and_a_kernel(start_guest: StartGuest, tmp_path: Path, way: str) -
         "script: called",
         "script: called 5000 times",
         "script: receive ended with 1",
-        "bulkhead-channel: another process uses end 1 of commands: end it first",
         "script: second process ended with 2",
+        "script: process in another network namespace ended with 2",
     ):
         assert f"linux| {line}" in console
+    refused = "linux| bulkhead-channel: another process uses end 1 of commands: end it first"
+    assert console.count(refused) == 2
     missing = "bulkhead-channel: 0000:00:01.0 has no BAR 2, and no /dev/dax* has its memory: "
     assert console.count(f"linux| {missing}") == (way == "dax")
     found = counters(console)

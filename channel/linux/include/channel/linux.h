@@ -12,9 +12,12 @@
  * it. A child of fork() has a copy, for which it may call linux_end() and linux_close() only: they
  * change nothing for the parent, its lock or its peer. A child that needs a channel maps it itself.
  * If the parent ends without linux_close(), the end stays locked until its children that have such
- * a copy end, too, close it, or execute another program. The lock is advisory: it does not keep out
- * a program that maps the memory without this library. (A program with its own code for a file
- * locks the byte of its end's number, as F_OFD_SETLK does: otherwise its peer takes it for dead.)
+ * a copy end, too, close it, or execute another program.
+ *
+ * The lock is that of the channel's file, or of the function's device /dev/uioN, which containers
+ * share. It is advisory: it does not keep out a program that maps the memory without this library.
+ * (A program with its own code for a file locks the byte of its end's number, as F_OFD_SETLK does:
+ * otherwise its peer takes it for dead.)
  *
  * At a file the lock also tells the peer's death: a thread that waits notices within
  * LINUX_DEATH_NS that the process that its endpoint is connected with has ended without
