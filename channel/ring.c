@@ -167,11 +167,10 @@ static uint64_t complete_bytes(const struct ring_consumer *consumer)
     return smaller(consumer->positions.complete - ring_consumer_position(consumer), to_end);
 }
 
-/* Sets where ring_release() returns true: at the end of the complete bytes, or a quarter of the
- * ring after the last check. */
-static void set_check(struct ring_consumer *consumer)
+/* Sets where ring_release() returns true: at the end of the complete bytes, or of those in the
+ * span, or a quarter of the ring after the last check. */
+static void set_check(struct ring_consumer *consumer, uint64_t complete)
 {
-    uint64_t complete = complete_bytes(consumer);
     uint64_t since_check = ring_consumer_position(consumer) - consumer->positions.checked;
     uint64_t quarter = consumer->bytes / 4;
     uint64_t to_check = since_check < quarter ? quarter - since_check : 0;
@@ -203,21 +202,21 @@ static const uint8_t *begin_run(struct ring_consumer *consumer, uint64_t header,
     consumer->span.next += sizeof(struct channel_message);
     consumer->span.end = consumer->span.next;
     consumer->run = (struct ring_consumer_run){consumer->span.next + contents, header};
-    set_check(consumer);
+    set_check(consumer, complete_bytes(consumer));
     return peek_in_run(consumer, length, tag);
 }
 
-/* Begins the message at the position, and the span of the complete messages there. */
+/* Begins the message at the position, and the span of the complete messages there. `available`: the
+ * bytes that it may have, half the ring at most, so that no later message of the span is larger
+ * than the largest. */
 static const uint8_t *begin_message(struct ring_consumer *consumer, uint64_t header,
-                                    uint64_t *length, uint32_t *tag)
+                                    uint64_t available, uint64_t *length, uint32_t *tag)
 {
     *length = ring_header_length(header);
     *tag = ring_header_tag(header);
-    /* Half the ring, so that no later message of the span is larger than the largest. */
-    consumer->span.end =
-        consumer->span.next + smaller(complete_bytes(consumer), consumer->bytes / 2);
+    consumer->span.end = consumer->span.next + available;
     consumer->span.peeked_end = consumer->span.next + ring_size(*length);
-    set_check(consumer);
+    set_check(consumer, available);
     return consumer->span.next + sizeof(struct channel_message);
 }
 
@@ -278,7 +277,7 @@ const uint8_t *ring_peek_slowly(struct ring_consumer *consumer, uint64_t *length
         header = word_load(channel_constant_word(consumer->span.next));
         switch (ring_classify_header(header, 0, available)) {
         case RING_HEADER_MESSAGE:
-            return begin_message(consumer, header, length, tag);
+            return begin_message(consumer, header, available, length, tag);
         case RING_HEADER_RUN:
             return begin_run(consumer, header, available, length, tag);
         case RING_HEADER_SKIP:
@@ -302,7 +301,9 @@ bool ring_producer_waits(struct ring_consumer *consumer)
         return false;
     }
     consumer->positions.checked = position;
-    set_check(consumer);
+    set_check(consumer, consumer->run.end != NULL
+                            ? complete_bytes(consumer)
+                            : (uint64_t)(consumer->span.end - consumer->span.next));
     /* See ring_consumer_waits(). */
     word_fence();
     return (word_load(consumer->waits) & CHANNEL_WAITS_FOR_SPACE) != 0;
