@@ -99,6 +99,7 @@ def setup(settings: Settings, groups: tuple[str, ...]) -> None:
     tap         guests on tap devices, and their clients: curl, nc, iperf
     bench       the Linux guest, and the benches
     python      the Python package of channels
+    firmware    firmware to boot behind: TF-A and U-Boot
     vhost-user  the driver with DPDK's vhost-user back-end
     ring        channels beside DPDK's rings
     """

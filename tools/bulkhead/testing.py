@@ -43,6 +43,7 @@ _SUITES = {
     "hostile": _Suite((_HOST_GCC, _HOST_CLANG)),
     "vhost_user": _Suite((_HOST_GCC, _HOST_CLANG)),
     "vm": _Suite((_ARM64_GCC, _ARM64_CLANG), frozenset({"run", "tap", "bench"})),
+    "firmware": _Suite((_ARM64_GCC,), frozenset({"run", "bench", "firmware"})),
     "isolation": _Suite((_ARM64_GCC,), frozenset({"run", "bench"})),
     "rtems": _Suite((), frozenset({"run", "tap"})),
     "style": _Suite((_HOST_CLANG, _ARM64_CLANG)),
@@ -52,7 +53,7 @@ _SUITES = {
 # For a suite that is not listed above, and for a run of all suites.
 _EVERYTHING = _Suite(
     (_HOST_GCC, _ARM64_GCC, _HOST_CLANG, _ARM64_CLANG, build.ARM32),
-    frozenset({"run", "device", "model", "tap", "bench", "python"}),
+    frozenset({"run", "device", "model", "tap", "bench", "python", "firmware"}),
 )
 
 

@@ -130,7 +130,7 @@ def _configure(variant: Variant, setup: list[str]) -> None:
     shutil.rmtree(variant.folder, ignore_errors=True)
     command = [_tool("meson"), "setup", *setup, str(variant.folder), str(ROOT)]
     with console.progress(f"configuring {display(variant.folder)}") as update:
-        status, output = console.run_shown(command, update, environment=_environment())
+        status, output = console.run_shown(command, update, environment=environment())
     if status != 0:
         shutil.rmtree(variant.folder, ignore_errors=True)
         if unknown := re.search(r"ERROR: (Unknown option.*|.*is not one of the choices.*)", output):
@@ -141,7 +141,7 @@ def _configure(variant: Variant, setup: list[str]) -> None:
 def _compile(variant: Variant, targets: list[str]) -> None:
     command = [_tool("ninja"), "-C", str(variant.folder), *targets]
     with console.progress(f"building {display(variant.folder)}") as progress:
-        status, output = console.run_shown(command, progress, environment=_environment())
+        status, output = console.run_shown(command, progress, environment=environment())
         if status != 0:
             raise BuildFailure(_without_progress(output))
         steps = re.findall(r"^\[(\d+)/\d+\]", output, re.MULTILINE)
@@ -162,7 +162,8 @@ def _tool(name: str) -> str:
     return found
 
 
-def _environment() -> dict[str, str]:
+def environment() -> dict[str, str]:
+    """Return the environment of build tools: the user's, without variables that change a build."""
     return {name: value for name, value in os.environ.items() if name not in _IGNORED_VARIABLES}
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Fetch source trees of other projects: lwIP, libfdt from the devicetree compiler, cmocka."""
+"""Fetch source trees of other projects, such as lwIP, libfdt from the devicetree compiler, TF-A."""
 
 import os
 import re
@@ -23,13 +23,15 @@ class SourceTree:
     """A source tree.
 
     `package` is the Debian source package, `variable` the environment variable that names another
-    tree. `landmark` is a file in the tree. `lack` returns why a tree is unusable, or None.
+    tree. `landmark` is a file in the tree. `lack` returns why a tree is unusable, or None. Packages
+    of a version before `oldest` are not fetched.
     """
 
     package: str
     variable: str
     landmark: str
     lack: Callable[[Path], str | None]
+    oldest: tuple[int, ...] = ()
 
 
 def _lwip_lack(tree: Path) -> str | None:
@@ -76,7 +78,8 @@ def _check_override(tree: SourceTree, folder: Path) -> Path:
 def _fetch(tree: SourceTree, folder: Path) -> None:
     """Fetch the source package's upstream archive and unpack it. `folder` is never incomplete.
 
-    If a mirror lacks the files of the machine's own suite, later suites are tried.
+    If a mirror lacks the files of the machine's own suite, or has an older version than is needed,
+    later suites are tried.
     """
     here = distribution.current()
     suites = [here.codename]
@@ -89,7 +92,7 @@ def _fetch(tree: SourceTree, folder: Path) -> None:
     with console.progress(f"fetching the source of {tree.package}") as update:
         for suite in suites:
             try:
-                archive = _fetch_archive(apt.source(suite), tree.package, update)
+                archive = _fetch_archive(apt.source(suite), tree, update)
             except apt.AptFailure as failure:
                 reasons.append(f"{suite}: {failure.reason()}")
                 continue
@@ -113,13 +116,22 @@ def _fetch(tree: SourceTree, folder: Path) -> None:
         )
 
 
-def _fetch_archive(state: apt.PrivateApt, package: str, update: console.Update) -> Path:
+def _fetch_archive(state: apt.PrivateApt, tree: SourceTree, update: console.Update) -> Path:
     state.update(update)
-    files = state.remote_files(["source", "--download-only", package])
+    files = state.remote_files(["source", "--download-only", tree.package])
     for remote in files:
         if re.search(r"\.orig\.tar\.\w+$", remote.name):
+            if _version(remote.name) < tree.oldest:
+                oldest = versions.text(tree.oldest)
+                raise apt.AptFailure(f"E: {remote.name} is older than {oldest}")
             return state.fetch(remote, _SOURCES / "archives")
-    raise apt.AptFailure(f"E: {package} has no upstream archive")
+    raise apt.AptFailure(f"E: {tree.package} has no upstream archive")
+
+
+def _version(archive: str) -> tuple[int, ...]:
+    """Return the numbers at the beginning of the version in the name of an upstream archive."""
+    numbers = re.match(r"[^_]+_(\d+(?:\.\d+)*)", archive)
+    return tuple(int(each) for each in numbers[1].split(".")) if numbers else ()
 
 
 def _unpack(archive: Path, folder: Path) -> None:

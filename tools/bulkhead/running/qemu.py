@@ -153,6 +153,8 @@ class Machine:
     icount_shift: int = 0  # with icount an instruction takes 2 to this power nanoseconds
     semihosting: bool = True
     extra: Sequence[str] = ()
+    # The content of the flash, which executes at EL3 and finds the image where `extra` has it.
+    firmware: Path | None = None
 
     def arguments(self, console: Sequence[str], qmp: int | None = None) -> list[str]:
         """Return QEMU's path and its arguments.
@@ -170,7 +172,7 @@ class Machine:
             "-display", "none",
             "-no-reboot",
             "-global", "virtio-mmio.force-legacy=false",
-            "-kernel", str(self.image),
+            *(["-bios", str(self.firmware)] if self.firmware else ["-kernel", str(self.image)]),
         ]  # fmt: skip
         if self.initrd:
             command += ["-initrd", str(self.initrd)]

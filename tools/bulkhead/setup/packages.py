@@ -16,6 +16,9 @@ from bulkhead.setup import apt, distribution, qemu_program
 # /usr/sbin and /sbin are not in every user's PATH.
 _PATH = os.pathsep.join([os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin"])
 
+# Of the package u-boot-qemu: U-Boot for the machine `virt` of QEMU, at EL2 behind TF-A.
+U_BOOT = Path("/usr/lib/u-boot/qemu_arm64/u-boot.bin")
+
 GROUPS = {
     "guest": "building guest images with GCC",
     "host": "building the libraries and unit tests for this machine",
@@ -28,6 +31,7 @@ GROUPS = {
     "tap": "guests on a network namespace of their own",
     "bench": "the Linux guest, and the benches",
     "python": "the Python package of channels",
+    "firmware": "firmware to boot behind: TF-A and U-Boot",
     "vhost-user": "the driver as a vhost-user front-end, beside DPDK's",
     "ring": "channels beside DPDK's rings",
 }
@@ -120,8 +124,8 @@ NEEDS = (
     _program("ninja", "ninja-build", "guest", "host"),
     _program("tar", "tar", "guest", "host"),
     _program("xz", "xz-utils", "guest", "host"),
-    _program("gcc", "gcc", "host", "check"),
-    _header("stdio.h", "libc6-dev", "host"),
+    _program("gcc", "gcc", "host", "check", "firmware"),
+    _header("stdio.h", "libc6-dev", "host", "firmware"),
     _header("cmocka.h", "libcmocka-dev", "host"),
     Need(
         "Python.h",
@@ -176,6 +180,14 @@ NEEDS = (
     ),
     _program("zstd", "zstd", "bench"),
     _program("cpio", "cpio", "bench"),
+    _program("make", "make", "firmware"),
+    _header("openssl/sha.h", "libssl-dev", "firmware"),
+    Need(
+        "U-Boot for QEMU",
+        frozenset({"firmware"}),
+        U_BOOT.is_file,
+        lambda: apt.Packages(("u-boot-qemu",)),
+    ),
     _program("dpdk-testpmd", "dpdk-dev", "vhost-user"),
     _header("dpdk/rte_ring.h", "libdpdk-dev", "ring"),
     _program("pkg-config", "pkgconf", "ring"),
