@@ -10,7 +10,7 @@
  */
 #include "entry/macros.inc"
 
-#define IMAGE_FLAGS 0xa /* little-endian, 4 KiB pages, anywhere in memory */
+#define IMAGE_FLAGS 0x2 /* little-endian, 4 KiB pages, text_offset from the start of RAM */
 #define IMAGE_MAGIC 0x644d5241
 
 #define R_AARCH64_RELATIVE 1027
@@ -20,7 +20,7 @@
 image_start:
     b entry
     nop
-    .quad 0 /* text_offset */
+    .quad 0 /* text_offset: the tools store the board's */
     .quad image_bytes /* image_size: the tools add the bytes that they append */
     .quad IMAGE_FLAGS
     .quad 0 /* reserved: the tools store the PL011's address here */

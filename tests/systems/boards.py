@@ -41,6 +41,7 @@ SMALL = Board(
         "pcie": "PCI functions are given by their address",
     },
     own_interrupts={33: "the hypervisor's terminal"},
+    kept_memory=(),
     counter_hz=62_500_000,
     instructions_per_us=1000,
     isolates_branches=True,
@@ -53,6 +54,12 @@ _BOARDS = {
         replace(SMALL, name="single", core_count=1, has_smmu=False),
         replace(SMALL, name="large", core_count=32),
         replace(SMALL, name="no-pci", pci_buses=0, pci_interrupts=()),
+        replace(
+            SMALL,
+            name="kept",
+            own_interrupts={64: "the firmware keeps it (boards/kept/board.toml)"},
+            kept_memory=((0x50000000, 512 << 20),),
+        ),
     )
 }
 

@@ -88,6 +88,90 @@ def test_board_is_like_another_one() -> None:
     assert board.devices == other.devices
 
 
+def _write_board(folder: Path, tree: str = "", settings: str = "") -> None:
+    """Write the board `mine`: qemu-virt with an addition to its devicetree and to board.toml."""
+    shutil.copytree(board_tree.BOARDS / "qemu-virt", folder / "mine")
+    source, facts = folder / "mine" / "board.dts", folder / "mine" / "board.toml"
+    source.write_text(source.read_text().replace("/dts-v1/;", f"/dts-v1/;\n{tree}", 1))
+    facts.write_text(facts.read_text() + settings)
+
+
+_RESERVED = """
+/memreserve/ 0x41000000 0x800;
+/ {
+    reserved-memory {
+        #address-cells = <2>;
+        #size-cells = <1>;
+        ranges;
+        secmon: secmon@50000000 { reg = <0 0x50000000 0x100000>; no-map; };
+        log@60000000 { reg = <0 0x60000800 0x1000>, <0 0xbfff0000 0x100000>; };
+        elsewhere@e000000 { reg = <0 0xe000000 0x100000>; no-map; };
+        pool { size = <0x400000>; alignment = <0x2000>; reusable; };
+    };
+};
+"""
+
+
+def test_memory_of_the_firmware(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is in /reserved-memory with no-map and without, in /memreserve/, and in board.toml."""
+    kept = "\n[firmware]\nmemory = [[0x5000_0000, 0x20_0000], [0x42000000, 4096]]\n"
+    _write_board(tmp_path, _RESERVED, kept)
+    monkeypatch.setattr(board_tree, "BOARDS", tmp_path)
+    board = board_tree.load("mine")
+    assert board.kept_memory == (
+        (0x41000000, 0x1000),
+        (0x42000000, 0x1000),
+        (0x50000000, 0x100000),
+        (0x50100000, 0x100000),
+        (0x60000000, 0x2000),
+        (0xBFFF0000, 0x10000),
+    )
+    assert board.reserved["secmon"] == "memory that the firmware keeps"
+    assert "secmon" not in board.devices
+
+
+def test_interrupts_of_the_firmware() -> None:
+    board = board_tree.load("qemu-virt-secure")
+    assert board.own_interrupts[40] == (
+        "the firmware keeps it (boards/qemu-virt-secure/board.toml)"
+    )
+    assert 40 in board.used_interrupts()
+    assert 40 not in board_tree.load("qemu-virt").used_interrupts()
+
+
+def test_board_is_like_one_that_is_like_another() -> None:
+    board = board_tree.load("qemu-virt-optee")
+    assert (board.security_states, board.kept_memory) == (2, ((0x42000000, 0x200000),))
+    assert 40 in board.own_interrupts
+    assert board.settings["hypervisor"] == {"image": 0x2400000, "tables": 0x200000}
+    assert "rtc" in board.devices
+
+
+@pytest.mark.parametrize(
+    ("settings", "reason"),
+    [
+        ("interrupts = [33]", r"interrupt 33 of \[firmware\] is the hypervisor's: .*terminal"),
+        ("interrupts = [26]", r"interrupt 26 of \[firmware\] is no SPI: .* 32 to 1019"),
+        ("interrupts = [1020]", r"interrupt 1020 of \[firmware\] is no SPI"),
+        ('interrupts = ["40"]', r"interrupt '40' of \[firmware\] is no SPI"),
+        ("interrupts = 40", "not iterable"),
+        ("memory = [[0x42000000]]", "not enough values"),
+        (
+            "memory = [[0x42000000, 0]]",
+            r"\[1107296256, 0\] of \[firmware\] is not \[address, bytes",
+        ),
+        ("memory = [0x42000000]", "cannot unpack"),
+    ],
+)
+def test_damaged_facts_of_the_firmware(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: str, reason: str
+) -> None:
+    _write_board(tmp_path, settings=f"\n[firmware]\n{settings}\n")
+    monkeypatch.setattr(board_tree, "BOARDS", tmp_path)
+    with pytest.raises(UserError, match=f"board 'mine' is damaged: .*{reason}"):
+        board_tree.load("mine")
+
+
 def test_pci_lines_are_swizzled_as_the_interrupt_map_says() -> None:
     board = board_tree.load("qemu-virt")
     cells = board_tree.words(board.roles["pci"].props["interrupt-map"])
@@ -107,7 +191,7 @@ def test_masters_are_coherent() -> None:
     assert not devices["rtc"].is_master
 
 
-@pytest.mark.parametrize("like", ['"none"', "3", "[]"])
+@pytest.mark.parametrize("like", ['"none"', "3", "[]", '"mine"'])
 def test_board_like_none_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, like: str
 ) -> None:

@@ -37,13 +37,27 @@ class Board:
     pci_interrupts: tuple[int, ...]  # INTIDs of the lines (device + pin - 1) % 4; INTA is pin 1
     devices: Mapping[str, Device]  # by label
     reserved: Mapping[str, str]  # labels that no partition can own, with the reasons
-    own_interrupts: Mapping[int, str]  # INTIDs of the hypervisor's devices, with the reasons
+    # INTIDs that no partition can have, with the reasons: those of the hypervisor's devices and of
+    # the firmware.
+    own_interrupts: Mapping[int, str]
+    # Address and bytes of each part of RAM that the firmware keeps: whole pages, ascending.
+    kept_memory: tuple[tuple[int, int], ...]
     counter_hz: int  # frequency of the cores' counter, CNTFRQ_EL0
     # Instructions of the hypervisor or the kernel that a core executes in a microsecond at least.
     instructions_per_us: int
     # No guest influences branch predictions of another context, whatever CSV2 and the firmware say.
     isolates_branches: bool
     security_states: int  # of the interrupt controller; 2: Group 0 is the firmware's
+
+    @property
+    def kept_bytes(self) -> int:
+        """The size of all RAM that the firmware keeps."""
+        return sum(count for _, count in self.kept_memory)
+
+    @property
+    def usable_bytes(self) -> int:
+        """The size of the RAM that is left for partitions and channels."""
+        return self.memory_bytes - self.kept_bytes - self.hypervisor_bytes
 
     def pci_interrupt(self, address: PciAddress, pin: int = 1) -> int:
         """Return the INTID of a function's interrupt pin (PCI Local Bus 3.0, 2.2.6)."""

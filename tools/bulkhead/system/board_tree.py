@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -13,15 +13,18 @@ from typing import Any
 from devicetree import dtlib
 
 from bulkhead.errors import UserError
-from bulkhead.layouts.hypervisor import DEVICE_REDISTRIBUTOR_BYTES
+from bulkhead.layouts.hypervisor import DEVICE_REDISTRIBUTOR_BYTES, SPI_LIMIT
 from bulkhead.paths import ROOT
-from bulkhead.system.board import FIRST_SPI, Board, Device
+from bulkhead.system.board import FIRST_SPI, PAGE_BYTES, Board, Device
 from bulkhead.system.problems import choose, show
 
 BOARDS = ROOT / "boards"
 _LIKE = "like"  # key in board.toml
+_FIRMWARE = "firmware"  # table in board.toml
+_RESERVED_MEMORY = "/reserved-memory"
 REDISTRIBUTOR_BYTES = DEVICE_REDISTRIBUTOR_BYTES  # frames RD and SGI (IHI 0069)
 _FIRST_PPI = 16
+_LAST_SPI = SPI_LIMIT - 1
 _INTERRUPT_CELLS = 3  # kind, number, trigger (Linux binding "arm,gic-v3")
 _SPI = 0
 _EDGE_RISING = 1
@@ -93,11 +96,10 @@ class BoardTree(Board):
         return found
 
     def used_interrupts(self) -> set[int]:
-        """Return the INTIDs of all interrupts that a device or PCI uses."""
+        """Return the INTIDs of all interrupts that a device, PCI or the firmware uses."""
         nodes = (node for node in self.tree.node_iter() if "interrupts" in node.props)
-        return {each.intid for node in nodes for each in interrupts(node)} | set(
-            self.pci_interrupts
-        )
+        wired = {each.intid for node in nodes for each in interrupts(node)}
+        return wired | {*self.pci_interrupts} | self.own_interrupts.keys()
 
     def edge_interrupts(self) -> set[int]:
         """Return the INTIDs of edge-triggered interrupts. PCI's lines are level-triggered."""
@@ -119,17 +121,23 @@ def load(name: str) -> BoardTree:
 
 def source(name: str) -> Path:
     """Return the source of a board's devicetree."""
-    own = _own_settings(name)
-    return BOARDS / str(own.get(_LIKE, name)) / "board.dts"
+    while like := _own_settings(name).get(_LIKE):
+        name = str(like)
+    return BOARDS / name / "board.dts"
 
 
-def _settings(name: str) -> dict[str, Any]:
-    """Return the settings of a board: its own, and those of the board that it is like."""
+def _settings(name: str, likes: tuple[str, ...] = ()) -> dict[str, Any]:
+    """Return the settings of a board: its own, and those of the board that it is like.
+
+    `likes` are the boards that are like this one.
+    """
     own = _own_settings(name)
     if _LIKE not in own:
         return own
-    settings = _own_settings(own.pop(_LIKE))
-    return settings | {table: settings[table] | values for table, values in own.items()}
+    if name in likes:
+        raise ValueError(f"it is like itself, by {', '.join(likes)}")
+    settings = _settings(own.pop(_LIKE), (*likes, name))
+    return settings | {table: settings.get(table, {}) | values for table, values in own.items()}
 
 
 def _own_settings(name: str) -> dict[str, Any]:
@@ -139,11 +147,20 @@ def _own_settings(name: str) -> dict[str, Any]:
 def _load(name: str, tree: Any, settings: dict[str, Any]) -> BoardTree:
     roles = {role: tree.label2node[label] for role, label in settings["labels"].items()}
     (memory, memory_bytes), *_ = registers(roles["memory"])
-    reserved = dict(settings["reserved"]) | {
-        label: "cores are given by number"
-        for node in tree.get_node("/cpus").nodes.values()
-        for label in node.labels
-    }
+    reserved = (
+        dict(settings["reserved"])
+        | {
+            label: "cores are given by number"
+            for node in tree.get_node("/cpus").nodes.values()
+            for label in node.labels
+        }
+        | {
+            label: "memory that the firmware keeps"
+            for node in _reserved_nodes(tree)
+            for label in node.labels
+        }
+    )
+    kept = [*_kept_by_tree(tree), *_kept_by_settings(settings)]
     return BoardTree(
         name=name,
         core_count=len(_cores(tree, roles)),
@@ -164,12 +181,8 @@ def _load(name: str, tree: Any, settings: dict[str, Any]) -> BoardTree:
             if label not in reserved
         },
         reserved=reserved,
-        own_interrupts={
-            each.intid: reserved[settings["labels"][role]]
-            for role in ("console", "smmu")
-            if role in roles
-            for each in interrupts(roles[role])
-        },
+        own_interrupts=_own_interrupts(name, roles, settings),
+        kept_memory=tuple(_pages_of_memory(kept, memory, memory + memory_bytes)),
         counter_hz=settings["counter"]["hz"],
         instructions_per_us=settings["processor"]["instructions_per_us"],
         isolates_branches=settings["processor"].get("isolated_branch_prediction", False),
@@ -180,6 +193,75 @@ def _load(name: str, tree: Any, settings: dict[str, Any]) -> BoardTree:
         security_states=settings["interrupt_controller"]["security_states"],
         settings=settings,
     )
+
+
+def _own_interrupts(
+    name: str, roles: Mapping[str, Any], settings: Mapping[str, Any]
+) -> dict[int, str]:
+    """Return the INTIDs that no partition can have, with the reasons."""
+    own = {
+        each.intid: settings["reserved"][settings["labels"][role]]
+        for role in ("console", "smmu")
+        if role in roles
+        for each in interrupts(roles[role])
+    }
+    kept = settings.get(_FIRMWARE, {}).get("interrupts", [])
+    for intid in kept:
+        if type(intid) is not int or not FIRST_SPI <= intid <= _LAST_SPI:
+            raise ValueError(
+                f"interrupt {intid!r} of [{_FIRMWARE}] is no SPI: its INTID would be {FIRST_SPI} "
+                f"to {_LAST_SPI}"
+            )
+        if intid in own:
+            raise ValueError(
+                f"interrupt {intid} of [{_FIRMWARE}] is the hypervisor's: {own[intid]}"
+            )
+    return own | dict.fromkeys(kept, f"the firmware keeps it (boards/{name}/board.toml)")
+
+
+def _reserved_nodes(tree: Any) -> list[Any]:
+    """Return the children of /reserved-memory."""
+    return (
+        [*tree.get_node(_RESERVED_MEMORY).nodes.values()] if tree.has_node(_RESERVED_MEMORY) else []
+    )
+
+
+def _kept_by_tree(tree: Any) -> Iterator[tuple[int, int]]:
+    """Yield address and bytes of the memory that the devicetree reserves, mapped or not.
+
+    A node without `reg` only wants some memory from the operating system (Devicetree Specification,
+    3.5).
+    """
+    yield from ((address, count) for _, address, count in tree.memreserves)
+    for node in _reserved_nodes(tree):
+        if "reg" in node.props:
+            address, length = (
+                words(node.parent.props[f"#{kind}-cells"])[0] for kind in ("address", "size")
+            )
+            for row in _groups(words(node.props["reg"]), address + length):
+                yield _number(row[:address]), _number(row[address:])
+
+
+def _kept_by_settings(settings: Mapping[str, Any]) -> Iterator[tuple[int, int]]:
+    """Yield address and bytes of the memory that board.toml says the firmware keeps."""
+    for each in settings.get(_FIRMWARE, {}).get("memory", []):
+        address, count = each
+        if type(address) is not int or type(count) is not int or address < 0 or count <= 0:
+            raise ValueError(f"memory {each} of [{_FIRMWARE}] is not [address, bytes]")
+        yield address, count
+
+
+def _pages_of_memory(
+    ranges: Iterable[tuple[int, int]], start: int, end: int
+) -> Iterator[tuple[int, int]]:
+    """Yield the whole pages of these ranges that lie in RAM: ascending, and each page once."""
+    last = start
+    for address, count in sorted(ranges):
+        low = max(address // PAGE_BYTES * PAGE_BYTES, last)
+        high = min(-(-(address + count) // PAGE_BYTES) * PAGE_BYTES, end)
+        if low < high:
+            yield low, high - low
+            last = high
 
 
 def _cores(tree: Any, roles: Mapping[str, Any]) -> tuple[Core, ...]:

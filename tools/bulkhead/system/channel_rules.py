@@ -69,16 +69,17 @@ def _mapped_ends(system: System, channel: Channel) -> Iterator[Problem]:
 def channel_memory(system: System, board: Board) -> Iterator[Problem]:
     """Check that the board's memory has room for the channels beside the partitions."""
     partitions = sum(partition.memory_bytes for partition in system.partitions)
-    available = board.memory_bytes - board.hypervisor_bytes - partitions
+    available = board.usable_bytes - partitions
     wanted = 0
     for channel in system.channels:
         before, wanted = wanted, wanted + region_bytes(channel)
         if before <= available < wanted:
-            others = ", the hypervisor and other channels" if before else " and the hypervisor"
+            others = ["the partitions", *(["the firmware"] if board.kept_memory else [])]
+            others += ["the hypervisor", "other channels"] if before else ["the hypervisor"]
             what = (
-                f"{_name(channel)} needs {size(region_bytes(channel))} of memory, and the "
-                f"partitions{others} leave {size(available - before)} of {board.name}'s "
-                f"{size(board.memory_bytes)}"
+                f"{_name(channel)} needs {size(region_bytes(channel))} of memory, and "
+                f"{', '.join(others[:-1])} and {others[-1]} leave {size(available - before)} of "
+                f"{board.name}'s {size(board.memory_bytes)}"
             )
             yield Problem(channel.line_of("size"), what, "give less to a partition or a channel")
 

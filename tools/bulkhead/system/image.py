@@ -22,6 +22,7 @@ from bulkhead.system.overheads import passed_costs
 
 # Fields of the arm64 Image header. The second is reserved in that header. The hypervisor has there
 # the address of its terminal, and the inverted address.
+_IMAGE_OFFSET_OFFSET = 8
 _IMAGE_SIZE_OFFSET = 16
 _IMAGE_UART_OFFSET = 32
 _ALL_BITS = (1 << 64) - 1
@@ -84,7 +85,9 @@ def pack(layout: Layout, hypervisor: bytes, folder: Path) -> bytes:
     head = description.seal(described)
     whole = bytearray(hypervisor.ljust(size, b"\0"))
     whole += head.ljust(page_up(len(head)), b"\0") + payload.data
-    struct.pack_into("<Q", whole, _IMAGE_SIZE_OFFSET, len(whole))
+    # A loader places the image at this offset from the start of RAM (flags, bit 3 is 0).
+    offset = layout.board.settings["hypervisor"]["image"]
+    struct.pack_into("<QQ", whole, _IMAGE_OFFSET_OFFSET, offset, len(whole))
     uart = described.board.uart
     struct.pack_into("<QQ", whole, _IMAGE_UART_OFFSET, uart, uart ^ _ALL_BITS)
     return bytes(whole)

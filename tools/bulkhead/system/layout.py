@@ -187,8 +187,10 @@ def make_layout(
     own += VCPU_BYTES * max(0, system.vcpu_count - CORES_MAX)
     own += _channel_tables(system)
     own += _dax_tables(system)
-    hypervisor = Range(board.memory, _up(own, BLOCK_BYTES))
-    free = [Range(hypervisor.end, board.memory + board.memory_bytes - hypervisor.end)]
+    free = [Range(board.memory, board.memory_bytes)]
+    for each in board.kept_memory:
+        _withdraw(free, Range(*each))
+    hypervisor = _place_hypervisor(board, free, board.memory + start, board.memory + own)
     physical = _place_memory(system, board, hypervisor, free)
     channels = _place_channels(system, board, physical, free)
     heads = _place_dax_heads(system, free)
@@ -210,6 +212,27 @@ def make_layout(
     )
     messages = _message_interrupts(system, board, spare)
     return Layout(system, board, hypervisor, places, channels, messages)
+
+
+def _place_hypervisor(board: BoardTree, free: list[Range], image: int, end: int) -> Range:
+    """Return the hypervisor's memory, and take it from the free ranges.
+
+    It begins where the memory around its image is free of the firmware's. `image`: the address at
+    which a loader places the image. `end`: the least end of the memory.
+    """
+    hole = next((each for each in free if each.start <= image < each.end), None)
+    end = board.memory + _up(end - board.memory, BLOCK_BYTES)
+    if hole is None or end > hole.end:
+        raise UserError(
+            f"the firmware of board '{board.name}' keeps memory from "
+            f"{hole.end if hole else image:#x} on, and the hypervisor with all images needs "
+            f"{image:#x} to {end - 1:#x}",
+            f"change `image` of [hypervisor] in boards/{board.name}/board.toml, or give less to "
+            "the firmware",
+        )
+    hypervisor = Range(hole.start, end - hole.start)
+    _withdraw(free, hypervisor)
+    return hypervisor
 
 
 def _channel_tables(system: System) -> int:
@@ -250,7 +273,8 @@ def _place_memory(
                 f"{system.file}:{partition.line}: partition '{partition.name}': no "
                 f"{size >> 20} MiB of memory are left in one piece",
                 f"board '{board.name}' has {board.memory_bytes >> 20} MiB, "
-                f"{hypervisor.bytes >> 20} MiB of them for the hypervisor and all images",
+                f"{hypervisor.bytes >> 20} MiB of them for the hypervisor and all images"
+                + (f", {board.kept_bytes >> 10} KiB the firmware's" if board.kept_bytes else ""),
             )
         placed[partition.name] = start
     return placed
@@ -537,7 +561,7 @@ def _times(memory: Range, board: BoardTree) -> Range:
     """Return the guest addresses of the page with the times of a partition's VCPUs.
 
     They follow its memory, unless that ends where the board's ends: then guest and physical
-    addresses are the same, and the hypervisor is where the board's memory begins.
+    addresses are the same, and its memory is not where the board's memory begins.
     """
     fits = memory.end < board.memory + board.memory_bytes
     return Range(memory.end if fits else board.memory, PAGE_BYTES)

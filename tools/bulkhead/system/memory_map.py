@@ -94,11 +94,13 @@ def map_of(layout: Layout) -> MemoryMap:
         for each in layout.channels
     ]
     hypervisor = Owner("hypervisor", (), (own, *states, *_own_registers(board)))
+    kept = tuple(Region(start, count, "kept") for start, count in board.kept_memory)
+    firmware = [Owner("firmware", (), kept)] if kept else []
     return MemoryMap(
         f"{layout.system.name} on {board.name}",
         board.core_count,
         Region(board.memory, board.memory_bytes, "memory"),
-        (hypervisor, *(_owner(place, board) for place in layout.places)),
+        (hypervisor, *firmware, *(_owner(place, board) for place in layout.places)),
     )
 
 
