@@ -381,10 +381,13 @@ __attribute__((used)) void boot_main(void)
     const struct description *system = image_description();
     uint64_t affinity = register_read(mpidr_el1) & AFFINITY_MASK;
     uint32_t boot_core = find_core(system, affinity);
+    uint64_t number;
+    const char *failure;
 
     terminal_share();
     terminal_explain("the board has no such GIC or no such core, nothing is at");
-    refuse_failure(gic_start(system, boot_core, &has_shared_group1), system->board.distributor);
+    failure = gic_start(system, boot_core, &has_shared_group1, &number);
+    refuse_failure(failure, number);
     input_start(system);
     if (system->board.smmu != 0) {
         smmu_memory.events = boot_take(1);

@@ -30,9 +30,6 @@ void gic_open_core(const struct vcpu *vcpu)
     }
 }
 
-/* Waits for a Redistributor that wakes, which takes longer than a write. */
-#define WAKE_WAITS_MAX 100000u
-
 /* Returns the hypervisor's private interrupts that have to be enabled. */
 static uint32_t used_interrupts(const struct partition *partition)
 {
@@ -50,14 +47,10 @@ static const char *start_redistributor(const struct partition *partition,
     uint32_t used = used_interrupts(partition);
     const struct gic_frame frame = gic_private(core);
     uintptr_t base = (uintptr_t)core->redistributor;
-    bool is_awake = false;
 
     /* No interrupt reaches a core whose Redistributor sleeps (IHI 0069, GICR_WAKER). */
     device_write32(base + GICR_WAKER, 0);
-    for (unsigned waits = 0; waits < WAKE_WAITS_MAX && !is_awake; waits++) {
-        is_awake = gic_wait_clear(base + GICR_WAKER, GICR_WAKER_CHILDREN_ASLEEP);
-    }
-    if (!is_awake) {
+    if (!gic_wait_long(base + GICR_WAKER, GICR_WAKER_CHILDREN_ASLEEP)) {
         return "a Redistributor does not wake";
     }
     if (!gic_silence_interrupts(&frame, 0, PRIVATE_GUEST, PRIORITY_USUAL) ||
@@ -67,9 +60,13 @@ static const char *start_redistributor(const struct partition *partition,
     device_write32(frame.interrupts + GIC_IGROUPR, PRIVATE_GUEST);
     device_write32(frame.interrupts + GIC_ISENABLER, used);
     /* An interrupt of the other security state ignores the write (IHI 0069, GICR_ISENABLER0). */
-    return (device_read32(frame.interrupts + GIC_ISENABLER) & used) == used
-               ? NULL
-               : "the firmware keeps the EL2 timer's interrupt or the maintenance interrupt";
+    used &= ~device_read32(frame.interrupts + GIC_ISENABLER);
+    if (used == 0) {
+        return NULL;
+    }
+    return (used >> GIC_OWN_TIMER & 1) != 0
+               ? "the firmware keeps interrupt 26, the EL2 timer's"
+               : "the firmware keeps interrupt 25, the maintenance interrupt";
 }
 
 const char *gic_start_core(struct vcpu *vcpu)

@@ -48,6 +48,9 @@ static inline bool gic_wait_clear(uintptr_t address, uint32_t bits)
     return (device_read32(address) & bits) == 0 || gic_poll_clear(address, bits);
 }
 
+/* Waits longer, for what takes longer than a write: 100,000 polls at least. Boot only. */
+bool gic_wait_long(uintptr_t address, uint32_t bits);
+
 /* Resets interrupts: disables them, clears their pending and active states, and sets their
  * priority. `mask`: bit n is interrupt 32 * word + n of the frame. Returns false if RWP does not
  * clear. */

@@ -9,6 +9,8 @@
 
 /* Polls, some 100 us, after which the GIC counts as stuck. */
 #define POLLS_MAX 1000u
+/* Waits in a row, of two polls each after the first. */
+#define LONG_WAITS_MAX 100000u
 
 /* The last wait for the GIC was in vain. Then each wait polls once, so that no later entry takes
  * long. */
@@ -38,6 +40,16 @@ bool gic_poll_clear(uintptr_t address, uint32_t bits)
     } while (is_set && --polls != 0);
     __atomic_store_n(&is_stuck, is_set, __ATOMIC_RELAXED);
     return !is_set;
+}
+
+bool gic_wait_long(uintptr_t address, uint32_t bits)
+{
+    for (unsigned waits = 0; waits < LONG_WAITS_MAX; waits++) {
+        if (gic_wait_clear(address, bits)) {
+            return true;
+        }
+    }
+    return false;
 }
 
 bool gic_silence_interrupts(const struct gic_frame *frame, uint32_t word, uint32_t mask,

@@ -93,12 +93,14 @@ static bool set_interrupts(const struct gic_frame *frame, uint32_t word, uint32_
     return true;
 }
 
-/* Returns true if the interrupts `used` belong to this security state. An interrupt of the other
- * one ignores all writes, so its priority reads as 0. */
-static bool are_of_this_state(const struct gic_frame *frame, uint32_t word, uint32_t used)
+/* Returns the INTID of the first of the interrupts `used` that belongs to the other security state,
+ * or 0. Such an interrupt ignores all writes, and its priority reads as 0 (IHI 0069,
+ * GICD_IPRIORITYR). */
+static uint32_t firmwares_interrupt(const struct gic_frame *frame, uint32_t word, uint32_t used)
 {
     for (uint32_t bit = 0; bit < 32; bit++) {
-        uintptr_t priority = frame->interrupts + GIC_IPRIORITYR + UINT64_C(32) * word + bit;
+        uint32_t number = 32 * word + bit;
+        uintptr_t priority = frame->interrupts + GIC_IPRIORITYR + number;
 
         if ((used >> bit & 1) != 0) {
             uint8_t before = device_read8(priority);
@@ -108,11 +110,11 @@ static bool are_of_this_state(const struct gic_frame *frame, uint32_t word, uint
             found = device_read8(priority);
             device_write8(priority, before);
             if (found == 0) {
-                return false;
+                return number;
             }
         }
     }
-    return true;
+    return 0;
 }
 
 /* Routes the SPI for messages of each core to it. */
@@ -157,17 +159,63 @@ static const char *check_cores(const struct description *system, bool shares_gro
     return NULL;
 }
 
-static const char *start_distributor(const struct description *system, uint64_t affinity,
-                                     bool shares_group1)
+/* Returns true if the ranges have an address in common. */
+static bool overlap(uint64_t start, uint64_t bytes, uint64_t other, uint64_t other_bytes)
 {
-    const struct gic_frame frame = gic_distributor(system);
-    uint32_t one_security = shares_group1 ? 0 : GICD_CTLR_ONE_SECURITY;
-    const char *wrong = route_by_affinity(&frame, one_security);
-    uint32_t last =
-        wrong == NULL ? device_read32(frame.interrupts + GICD_TYPER) & GICD_TYPER_LINES : 0;
+    return start < other + other_bytes && other < start + bytes;
+}
 
-    for (uint32_t word = 1; word < DESCRIPTION_SPI_WORDS && wrong == NULL; word++) {
-        uint32_t own = own_interrupts(system, word), used = own;
+/* Switches the Redistributor's LPIs off if a loader has left them on. `place`: gets the address of
+ * their pending table, which the Redistributor writes until then. */
+static const char *stop_lpis(const struct description *system, const struct description_core *core,
+                             uint64_t *place)
+{
+    uintptr_t base = (uintptr_t)core->redistributor;
+    uint32_t control = device_read32(base + GICR_CTLR);
+    uint64_t table, bits;
+
+    if ((control & GICR_CTLR_ENABLE_LPIS) == 0) {
+        return NULL;
+    }
+    table = device_read64(base + GICR_PENDBASER) & GICR_PENDBASER_ADDRESS;
+    bits = (device_read64(base + GICR_PROPBASER) & GICR_PROPBASER_ID_BITS) + 1;
+    *place = table;
+    /* The Redistributor may write back what it has cached of the table when LPIs are switched off.
+     */
+    if (overlap(table, UINT64_C(1) << bits >> 3, system->board.hypervisor,
+                system->board.hypervisor_bytes)) {
+        return "a loader left LPIs on, with a pending table in the hypervisor's memory, at";
+    }
+    device_write32(base + GICR_CTLR, control & ~GICR_CTLR_ENABLE_LPIS);
+    /* It is IMPLEMENTATION DEFINED whether EnableLPIs can be cleared, so it is read back (IHI 0069,
+     * GICR_CTLR.CES). The table is not accessed any more after RWP is clear. */
+    if (!gic_wait_long(base + GICR_CTLR, GICR_CTLR_WRITE_PENDING) ||
+        (device_read32(base + GICR_CTLR) & GICR_CTLR_ENABLE_LPIS) != 0) {
+        return "a loader left LPIs on, and the GIC does not switch them off: pending table at";
+    }
+    return NULL;
+}
+
+/* Switches off the LPIs of all cores, also of those that stay off. */
+static const char *stop_all_lpis(const struct description *system, uint64_t *place)
+{
+    const char *wrong = NULL;
+
+    for (uint32_t i = 0; i < system->core_count && wrong == NULL; i++) {
+        wrong = stop_lpis(system, &system->cores[i], place);
+    }
+    return wrong;
+}
+
+/* Sets up all SPIs, and checks that those that the system uses can be. `number`: gets the INTID of
+ * the one that can't be. */
+static const char *start_interrupts(const struct description *system, const struct gic_frame *frame,
+                                    uint64_t affinity, uint64_t *number)
+{
+    uint32_t last = device_read32(frame->interrupts + GICD_TYPER) & GICD_TYPER_LINES;
+
+    for (uint32_t word = 1; word < DESCRIPTION_SPI_WORDS; word++) {
+        uint32_t own = own_interrupts(system, word), used = own, kept;
         /* The SMMU's wired interrupts are edge-triggered (SMMUv3, IHI 0070, "Interrupts and
          * notifications"). */
         uint32_t edges =
@@ -177,34 +225,60 @@ static const char *start_distributor(const struct description *system, uint64_t 
             used |= system->partitions[i].interrupts[word];
             edges |= system->partitions[i].edges[word];
         }
-        if (word <= last) {
-            wrong = set_interrupts(&frame, word, own, edges, affinity) ? NULL : does_not_settle;
-            if (wrong == NULL && !are_of_this_state(&frame, word, used)) {
-                wrong = "the firmware keeps an interrupt that is described";
+        if (word > last) {
+            if (used != 0) {
+                *number = 32 * word + (uint32_t)__builtin_ctz(used);
+                return "the GIC lacks an interrupt that is described, INTID";
             }
-        } else if (used != 0) {
-            wrong = "the GIC lacks an interrupt that is described";
+            continue;
+        }
+        if (!set_interrupts(frame, word, own, edges, affinity)) {
+            return does_not_settle;
+        }
+        kept = firmwares_interrupt(frame, word, used);
+        if (kept != 0) {
+            *number = kept;
+            return "the firmware keeps an interrupt that the system uses; "
+                   "add it to interrupts of [firmware] in board.toml:";
         }
     }
-    if (wrong == NULL) {
-        route_messages(system);
-    }
-    return wrong != NULL
-               ? wrong
-               : set_control(&frame, GICD_CTLR_AFFINITY_ROUTING | GICD_CTLR_GROUP1 |
-                                         (shares_group1 ? 0 : GICD_CTLR_GROUP0) | one_security);
+    return NULL;
 }
 
-const char *gic_start(const struct description *system, uint32_t core, bool *shares_group1)
+static const char *start_distributor(const struct description *system, uint64_t affinity,
+                                     bool shares_group1, uint64_t *number)
+{
+    const struct gic_frame frame = gic_distributor(system);
+    uint32_t one_security = shares_group1 ? 0 : GICD_CTLR_ONE_SECURITY;
+    const char *wrong = route_by_affinity(&frame, one_security);
+
+    if (wrong == NULL) {
+        wrong = start_interrupts(system, &frame, affinity, number);
+    }
+    if (wrong != NULL) {
+        return wrong;
+    }
+    route_messages(system);
+    return set_control(&frame, GICD_CTLR_AFFINITY_ROUTING | GICD_CTLR_GROUP1 |
+                                   (shares_group1 ? 0 : GICD_CTLR_GROUP0) | one_security);
+}
+
+const char *gic_start(const struct description *system, uint32_t core, bool *shares_group1,
+                      uint64_t *number)
 {
     const struct gic_frame frame = gic_distributor(system);
     const char *wrong;
 
+    *number = system->board.distributor;
     *shares_group1 = (device_read32(frame.control) & GICD_CTLR_ONE_SECURITY) == 0;
     if (*shares_group1 && !listed_is_supported()) {
         return "the image has no code for a GIC with two security states, at";
     }
     wrong = check_cores(system, *shares_group1);
-    return wrong != NULL ? wrong
-                         : start_distributor(system, system->cores[core].affinity, *shares_group1);
+    if (wrong == NULL) {
+        wrong = stop_all_lpis(system, number);
+    }
+    return wrong != NULL
+               ? wrong
+               : start_distributor(system, system->cores[core].affinity, *shares_group1, number);
 }

@@ -25,11 +25,13 @@
 #define GIC_NONE 1023u
 
 /* Sets up the Distributor and all SPIs: triggers, groups, and enables of the hypervisor's own
- * interrupts; all others are disabled. Routes the hypervisor's SPIs to `core` (the description's
- * index). Sets *shares_group1 to true if the firmware owns Group 0. Returns NULL, or the reason of
- * a failure in static memory. Boot, once, before any gic_start_core(). A partition's SPIs are in
- * their reset state only after gic_reset_partition(). */
-const char *gic_start(const struct description *system, uint32_t core, bool *shares_group1);
+ * interrupts; all others are disabled. Switches LPIs off. Routes the hypervisor's SPIs to `core`
+ * (the description's index). Sets *shares_group1 to true if the firmware owns Group 0. Returns
+ * NULL, or the reason of a failure in static memory, which ends with *number: an address or an
+ * INTID. Boot, once, before any gic_start_core() and before memory is given to partitions. A
+ * partition's SPIs are in their reset state only after gic_reset_partition(). */
+const char *gic_start(const struct description *system, uint32_t core, bool *shares_group1,
+                      uint64_t *number);
 
 /* Sets up the Redistributor of the VCPU's core, and enables its CPU interface. Of the core's
  * private interrupts, only the hypervisor's are enabled. Group 0 is signalled as FIQ. Group 1 stays

@@ -67,7 +67,9 @@
 #define GICR_WAKER_PROCESSOR_SLEEP (1u << 1)
 #define GICR_WAKER_CHILDREN_ASLEEP (1u << 2)
 
-#define GICR_PENDBASER_ZEROED (UINT64_C(1) << 62)
+#define GICR_PENDBASER_ZEROED  (UINT64_C(1) << 62)
+#define GICR_PENDBASER_ADDRESS UINT64_C(0x000fffffffff0000)
+#define GICR_PROPBASER_ID_BITS UINT64_C(0x1f) /* bits of an LPI's INTID, minus 1 */
 
 /* Interrupt Translation Service, control frame; the translation frame follows. */
 #define GITS_CTLR       0x0000u

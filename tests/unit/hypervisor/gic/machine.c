@@ -50,6 +50,8 @@ static void describe(void)
     memset(&machine_system, 0, sizeof(machine_system));
     machine_system.core_count = MACHINE_CORES;
     machine_system.partition_count = 2;
+    machine_system.board.hypervisor = UINT64_C(0x40000000);
+    machine_system.board.hypervisor_bytes = UINT64_C(0x800000);
     machine_system.board.distributor = GIC_MODEL_DISTRIBUTOR;
     machine_system.board.uart_interrupt = MACHINE_UART;
     machine_system.board.smmu_interrupt = MACHINE_SMMU;
@@ -131,8 +133,10 @@ static void watch(const struct gic *gic, const struct gic_access *access)
 
     (void)gic;
     require(access->frame != GIC_ITS, "the ITS is not touched", access);
-    require(access->frame != GIC_REDISTRIBUTOR || !access->write || access->offset == GICR_WAKER,
-            "of a Redistributor's own registers WAKER alone is written", access);
+    require(access->frame != GIC_REDISTRIBUTOR || !access->write || access->offset == GICR_WAKER ||
+                (access->offset == GICR_CTLR && (access->value & GICR_CTLR_ENABLE_LPIS) == 0),
+            "of a Redistributor's own registers WAKER alone is written, and CTLR to stop LPIs",
+            access);
     if (!machine->guarded) {
         return;
     }

@@ -23,6 +23,12 @@
 
 static struct machine made;
 static bool shares_group1;
+static uint64_t place; /* of the failure: an address or an INTID */
+
+static const char *start(uint32_t core)
+{
+    return gic_start(&machine_system, core, &shares_group1, &place);
+}
 
 /* As an earlier owner left it: everything on, pending, active, urgent. */
 static void litter(struct gic_bank *bank)
@@ -48,7 +54,7 @@ static void test_distributor(void **state)
     const struct gic_bank *bank = &made.gic.distributor;
 
     (void)state;
-    assert_null(gic_start(&machine_system, 3, &shares_group1));
+    assert_null(start(3));
     assert_int_equal(made.gic.control,
                      GICD_CTLR_GROUP0 | GICD_CTLR_GROUP1 | GICD_CTLR_AFFINITY_ROUTING);
     assert_int_equal(bank->enabled[1], OWN_SPIS);
@@ -77,7 +83,7 @@ static void test_small(void **state)
     made.gic.type = 2;
     machine_system.board.smmu_interrupt = 0;
     machine_system.partitions[0].interrupts[31] = 0;
-    assert_null(gic_start(&machine_system, 0, &shares_group1));
+    assert_null(start(0));
     assert_int_equal(made.gic.distributor.enabled[1], 1u << (MACHINE_UART - 32));
     assert_int_equal(made.gic.distributor.enabled[0], UINT32_MAX);
     assert_int_equal(made.gic.distributor.enabled[3], UINT32_MAX);
@@ -88,20 +94,18 @@ static void test_distributor_refused(void **state)
 {
     (void)state;
     made.gic.no_routing = true;
-    assert_string_equal(gic_start(&machine_system, 0, &shares_group1),
-                        "the GIC has no affinity routing");
+    assert_string_equal(start(0), "the GIC has no affinity routing");
     made.gic.no_routing = false;
     made.gic.never_settles = true;
-    assert_string_equal(gic_start(&machine_system, 0, &shares_group1),
-                        "the GIC's Distributor does not settle");
+    assert_string_equal(start(0), "the GIC's Distributor does not settle");
     made.gic.never_settles = false;
     made.gic.type = 30; /* 1019 is described */
-    assert_string_equal(gic_start(&machine_system, 0, &shares_group1),
-                        "the GIC lacks an interrupt that is described");
+    assert_string_equal(start(0), "the GIC lacks an interrupt that is described, INTID");
+    assert_int_equal(place, 1019);
     made.gic.type = 0;
     memset(machine_system.partitions, 0, sizeof(machine_system.partitions));
-    assert_string_equal(gic_start(&machine_system, 0, &shares_group1),
-                        "the GIC lacks an interrupt that is described");
+    assert_string_equal(start(0), "the GIC lacks an interrupt that is described, INTID");
+    assert_int_equal(place, MACHINE_UART);
 }
 
 /* The firmware keeps the SGIs of the upper half, as TF-A does. */
@@ -112,17 +116,15 @@ static void begin_two_security_states(void)
     for (uint32_t core = 0; core < MACHINE_CORES; core++) {
         machine_system.cores[core].message_interrupt = FIRST_MESSAGE + core;
     }
-    assert_null(gic_start(&machine_system, 0, &shares_group1));
+    assert_null(start(0));
     machine_partition.constant.shares_group1 = machine_partition.constant.is_listed = true;
 }
 
 /* `kept`: the private interrupt that the firmware keeps. */
-static void assert_core_is_refused(uint32_t kept)
+static void assert_core_is_refused(uint32_t kept, const char *reason)
 {
-    made.gic.firmwares_private = kept;
-    assert_string_equal(
-        gic_start_core(&machine_vcpu),
-        "the firmware keeps the EL2 timer's interrupt or the maintenance interrupt");
+    made.gic.firmwares_private = 1u << kept;
+    assert_string_equal(gic_start_core(&machine_vcpu), reason);
 }
 
 /* Group 0 is the firmware's, so the hypervisor's own interrupts are in Group 1, too. */
@@ -134,12 +136,92 @@ static void test_two_security_states(void **state)
     assert_int_equal(made.gic.control, GICD_CTLR_AFFINITY_ROUTING | GICD_CTLR_GROUP1);
     assert_null(gic_start_core(&machine_vcpu));
     assert_int_equal(made.gic.redistributors[1].bank.enabled[0] & ~0xff00u, 1u << 25 | 1u << 26);
-    assert_core_is_refused(1u << 26);
-    assert_core_is_refused(1u << 25);
-    made.gic.firmwares = 63;
-    made.gic.distributor.priorities[63] = 0;
-    assert_string_equal(gic_start(&machine_system, 0, &shares_group1),
-                        "the firmware keeps an interrupt that is described");
+    assert_core_is_refused(26, "the firmware keeps interrupt 26, the EL2 timer's");
+    assert_core_is_refused(25, "the firmware keeps interrupt 25, the maintenance interrupt");
+}
+
+/* The message names the interrupt: of a partition, of the hypervisor, or for messages. */
+static void test_interrupts_of_the_firmware(void **state)
+{
+    static const uint32_t kept[] = {33, 63, MACHINE_UART, FIRST_MESSAGE + 1, 1019};
+
+    (void)state;
+    begin_two_security_states();
+    for (unsigned i = 0; i < sizeof(kept) / sizeof(kept[0]); i++) {
+        made.gic.firmwares = kept[i];
+        made.gic.distributor.priorities[kept[i]] = 0;
+        assert_string_equal(start(0), "the firmware keeps an interrupt that the system uses; add "
+                                      "it to interrupts of [firmware] in board.toml:");
+        assert_int_equal(place, kept[i]);
+    }
+    made.gic.firmwares = 32; /* nobody uses it */
+    assert_null(start(0));
+}
+
+#define LPI_TABLE UINT64_C(0xabcd0000)
+
+/* As a loader leaves LPIs of 16 bits on, with a pending table of 8 KiB. */
+static void leave_lpis_on(unsigned core, uint64_t table)
+{
+    struct gic_redistributor *redistributor = &made.gic.redistributors[core];
+
+    redistributor->control |= GICR_CTLR_ENABLE_LPIS;
+    redistributor->configuration_table = UINT64_C(0x12340000) | UINT64_C(7) << 7 | 15;
+    redistributor->pending_table = table | UINT64_C(7) << 7 | GICR_PENDBASER_ZEROED;
+}
+
+/* Also of cores without a VCPU, whose pending tables may be in memory of a partition. */
+static void test_lpis_are_switched_off(void **state)
+{
+    uint32_t before = made.gic.redistributors[0].control;
+
+    (void)state;
+    for (unsigned core = 0; core < MACHINE_CORES; core++) {
+        leave_lpis_on(core, LPI_TABLE);
+    }
+    assert_null(start(0));
+    for (unsigned core = 0; core < MACHINE_CORES; core++) {
+        assert_int_equal(made.gic.redistributors[core].control, before);
+    }
+}
+
+static void test_lpis_that_stay_on_are_refused(void **state)
+{
+    static const char stay[] =
+        "a loader left LPIs on, and the GIC does not switch them off: pending table at";
+
+    (void)state;
+    leave_lpis_on(4, LPI_TABLE);
+    made.gic.lpis_stay_enabled = true;
+    assert_string_equal(start(0), stay);
+    assert_int_equal(place, LPI_TABLE);
+    made.gic.lpis_stay_enabled = false;
+    made.gic.busy_redistributors = true;
+    leave_lpis_on(4, LPI_TABLE);
+    made.gic.reads = 0;
+    assert_string_equal(start(0), stay);
+    assert_in_range(made.gic.reads, 100000, 250000);
+}
+
+/* The Redistributor might write what it has cached of its table over the hypervisor's. */
+static void test_lpis_in_the_hypervisors_memory_are_refused(void **state)
+{
+    const struct description_board *board = &machine_system.board;
+    uint64_t end = board->hypervisor + board->hypervisor_bytes;
+    const uint64_t inside[] = {board->hypervisor, end - 0x10000};
+
+    (void)state;
+    for (unsigned i = 0; i < 2; i++) {
+        leave_lpis_on(2, inside[i]);
+        assert_string_equal(
+            start(0), "a loader left LPIs on, with a pending table in the hypervisor's memory, at");
+        assert_int_equal(place, inside[i]);
+        assert_int_equal(made.gic.redistributors[2].control & GICR_CTLR_ENABLE_LPIS, 1);
+    }
+    leave_lpis_on(2, end);
+    assert_null(start(0));
+    leave_lpis_on(2, board->hypervisor - 0x10000);
+    assert_null(start(0));
 }
 
 /* Monitors call each core by an SPI of its own, because SGIs may be the firmware's or the guest's.
@@ -163,8 +245,7 @@ static void test_messages_with_two_security_states(void **state)
     assert_int_equal(made.group0_count + made.group1_count, 0);
     machine_system.cores[3].message_interrupt = 0;
     assert_string_equal(
-        gic_start(&machine_system, 0, &shares_group1),
-        "the image was built for a GIC with one security state, not for the one at");
+        start(0), "the image was built for a GIC with one security state, not for the one at");
 }
 
 /* The firmware turns the other cores on after gic_start(), and changes their Redistributors then.
@@ -172,7 +253,7 @@ static void test_messages_with_two_security_states(void **state)
 static void test_redistributors(void **state)
 {
     (void)state;
-    assert_null(gic_start(&machine_system, 0, &shares_group1));
+    assert_null(start(0));
     made.gic.redistributors[1].bank.enabled[0] = 0;
     assert_null(gic_start_core(&machine_vcpu));
     for (unsigned core = 0; core < MACHINE_CORES; core++) {
@@ -198,8 +279,7 @@ static void test_redistributors_refused(void **state)
 {
     (void)state;
     made.other_affinity = true;
-    assert_string_equal(gic_start(&machine_system, 0, &shares_group1),
-                        "a Redistributor is not its core's");
+    assert_string_equal(start(0), "a Redistributor is not its core's");
     made.other_affinity = false;
     made.gic.never_wakes = true;
     assert_string_equal(gic_start_core(&machine_vcpu), "a Redistributor does not wake");
@@ -399,6 +479,10 @@ int main(void)
         cmocka_unit_test_setup(test_small, setup),
         cmocka_unit_test_setup(test_distributor_refused, setup),
         cmocka_unit_test_setup(test_two_security_states, setup),
+        cmocka_unit_test_setup(test_interrupts_of_the_firmware, setup),
+        cmocka_unit_test_setup(test_lpis_are_switched_off, setup),
+        cmocka_unit_test_setup(test_lpis_that_stay_on_are_refused, setup),
+        cmocka_unit_test_setup(test_lpis_in_the_hypervisors_memory_are_refused, setup),
         cmocka_unit_test_setup(test_messages_with_two_security_states, setup),
         cmocka_unit_test_setup(test_redistributors, setup),
         cmocka_unit_test_setup(test_redistributors_refused, setup),
