@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from support.firmware import image_address
+from support.firmware import behind_optee, image_address
 from support.witness import read_register
 from support.written_system import StartGuest
 
@@ -79,6 +79,21 @@ def test_interrupt_of_the_firmware(start_guest: StartGuest, log_folder: Path, ke
         f"add it to interrupts of [firmware] in board.toml: {kept:#x}"
     )
     assert guest.console().strip() == line
+
+
+@pytest.mark.long
+def test_interrupt_of_optee(start_guest: StartGuest, log_folder: Path) -> None:
+    """A board that does not say what OP-TEE keeps has it as the first unused ones."""
+    file = log_folder / "two.toml"
+    other = _SYSTEM.partition("[[partition]]")[2].replace('"one"', '"two"').replace("[0]", "[1]")
+    file.write_text(f"{_SYSTEM}\n[[partition]]{other.replace('devices', '#')}")
+    system, board = read(str(file))
+    board = replace(board, own_interrupts={})
+    image = assemble(system, board, Settings()).image
+    made = machine(system, board, image, lambda _: UserNetwork())
+    guest = start_guest(behind_optee(made, board))
+    line = guest.wait_for_match(r"(?m)^bulkhead\| .*$", timeout=60).strip()
+    assert line.endswith("add it to interrupts of [firmware] in board.toml: 0x28")
 
 
 def test_lpis_are_switched_off(start_guest: StartGuest, log_folder: Path) -> None:

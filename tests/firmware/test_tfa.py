@@ -2,23 +2,26 @@
 """Behind TF-A at EL3, a partition of three cores starts, stops and restarts.
 
 TF-A is built from Debian's source package. It keeps Group 0 and SGIs 8 to 15, and disables a core's
-private interrupts when it turns the core on.
+private interrupts when it turns the core on. It starts the image itself, or Debian's U-Boot, which
+loads the image from a disk.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from support.bare_guest import build_guest
-from support.firmware import behind_tfa
+from support.firmware import behind_tfa, behind_u_boot
 from support.written_system import StartGuest
 
 from bulkhead.paths import TESTS
 from bulkhead.running.guest import GuestProcess
-from bulkhead.running.qemu import UserNetwork
+from bulkhead.running.qemu import Machine, UserNetwork
 from bulkhead.settings import Settings
 from bulkhead.system.assemble import assemble, read
+from bulkhead.system.board_tree import BoardTree
 from bulkhead.system.machine import machine
 
 _GUEST = TESTS / "vm" / "cores"
@@ -45,11 +48,31 @@ def said(guest: GuestProcess, who: str, text: str) -> None:
     guest.wait_for_next_match(rf"(?m)^{who}\| {text}", 60)
 
 
+def boot_release(made: Machine, board: BoardTree, _folder: Path) -> Machine:
+    return behind_tfa(made, board)
+
+
+def boot_debug(made: Machine, board: BoardTree, _folder: Path) -> Machine:
+    """TF-A's assertions are on."""
+    return behind_tfa(made, board, debug=True)
+
+
+def boot_u_boot(made: Machine, _board: BoardTree, folder: Path) -> Machine:
+    return behind_u_boot(made, folder)
+
+
 @pytest.mark.parametrize(
-    "debug", [False, pytest.param(True, marks=pytest.mark.long)], ids=["release", "debug"]
+    "behind",
+    [
+        pytest.param(boot_release, id="release"),
+        pytest.param(boot_debug, id="debug", marks=pytest.mark.long),
+        pytest.param(boot_u_boot, id="u-boot", marks=pytest.mark.long),
+    ],
 )
 def test_cores_start_stop_and_restart(
-    start_guest: StartGuest, log_folder: Path, debug: bool
+    start_guest: StartGuest,
+    log_folder: Path,
+    behind: Callable[[Machine, BoardTree, Path], Machine],
 ) -> None:
     """The second core comes by CPU_ON, and a stop reaches it by the SPI of decision 0064."""
     build_guest(log_folder / "guest.exe", [_GUEST / "vectors.S", _GUEST / "guest.c"])
@@ -58,7 +81,7 @@ def test_cores_start_stop_and_restart(
     system, board = read(str(file))
     image = assemble(system, board, Settings()).image
     made = machine(system, board, image, lambda _: UserNetwork())
-    guest = start_guest(behind_tfa(made, board, debug=debug))
+    guest = start_guest(behind(made, board, log_folder))
     guest.wait_for_match(r"(?m)^boot\| PASS$", 60)
     for _ in range(2):
         said(guest, "three", "ready")

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Build TF-A, the firmware of EL3, for QEMU's machine `virt`: from Debian's source package."""
+"""Build TF-A, the firmware of EL3, for QEMU's machine `virt`: from Debian's source package.
+
+Fetch OP-TEE, which it can start in the Secure state, from Debian's package.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +17,9 @@ from bulkhead import console, lock
 from bulkhead.building import sources
 from bulkhead.building.build import BuildFailure, environment
 from bulkhead.errors import UserError
-from bulkhead.paths import BUILD
-from bulkhead.setup import packages
+from bulkhead.paths import BUILD, display
+from bulkhead.peers import arm64_packages
+from bulkhead.setup import distribution, packages
 
 _OLDEST = (2, 12)
 _FIP_OFFSET = 256 << 10  # in the flash: plat/qemu/qemu/include/platform_def.h, PLAT_QEMU_FIP_BASE
@@ -107,6 +111,21 @@ def build(firmware: Firmware) -> Path:
         flash.write_bytes(first.ljust(_FIP_OFFSET, b"\0") + (made / "fip.bin").read_bytes())
         stamp.write_text(wanted)
     return flash
+
+
+def optee() -> Path:
+    """Return the folder of OP-TEE's images, which are fetched once.
+
+    The packages of the group `bench` must be installed.
+    """
+    suite = distribution.OPTEE_FROM_SUITE.get(distribution.current().codename)
+    wanted = [arm64_packages.Wanted("optee-os", r"^optee-os_")]
+    with lock.held(BUILD / "firmware" / "optee"):
+        root = arm64_packages.unpack(BUILD / "firmware" / "optee", "OP-TEE", wanted, suite)
+    found = sorted(root.glob("**/vexpress-qemu_armv8a/tee-header_v2.bin"))
+    if not found:
+        raise UserError("Debian's optee-os has no image for QEMU", f"look into {display(root)}")
+    return found[0].parent
 
 
 def _make(command: list[str]) -> None:

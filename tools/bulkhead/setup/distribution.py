@@ -14,6 +14,9 @@ LATER_SUITES = {"debian": ("trixie", "sid")}
 # Suites whose arm64 kernel lacks CONFIG_ZONE_DEVICE, which DAX needs; and one whose kernel has it.
 KERNELS_WITH_DAX = {"bookworm": "trixie"}
 
+# Suites without the arm64 package optee-os, and one that has it.
+OPTEE_FROM_SUITE = {"bookworm": "trixie"}
+
 # The QEMU of these suites is too old; their backports have a newer one.
 QEMU_FROM_BACKPORTS = {"bookworm"}
 
