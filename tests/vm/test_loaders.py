@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The hypervisor does not depend on any EL2 state that a loader may have left.
 
-One loader leaves HCR_EL2.E2H set and EL2's timers running.
+One loader leaves HCR_EL2.E2H set and EL2's timers running. One places the image behind memory that
+the firmware keeps.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from bulkhead.settings import Settings
 from bulkhead.system.assemble import assemble, read
 from bulkhead.system.description import PAGE_BYTES
 from bulkhead.system.machine import machine
+from bulkhead.system.parse import find
 
 # Sets HCR_EL2.E2H, and leaves both EL2 timers enabled and expired.
 _LOADER = """
@@ -69,5 +71,18 @@ def test_loader_leaves_vhe_and_timers_on(start_guest: StartGuest, tmp_path: Path
     path.write_bytes(with_loader(image.read_bytes(), loader(tmp_path)))
     made = machine(system, board, path, lambda _: UserNetwork())
     guest = start_guest(replace(made, cpu="max"))
+    for partition in system.partitions:
+        guest.wait_for_match(rf"(?m)^{partition.name}\| boot: first thread", timeout=60)
+
+
+def test_image_behind_the_firmwares_memory(start_guest: StartGuest, tmp_path: Path) -> None:
+    file = tmp_path / "behind.toml"
+    file.write_text(
+        find("minimal").read_text().replace('board = "qemu-virt"', 'board = "qemu-virt-optee"')
+    )
+    system, board = read(str(file))
+    assembled = assemble(system, board, Settings())
+    assert assembled.layout.hypervisor.start > board.memory
+    guest = start_guest(machine(system, board, assembled.image, lambda _: UserNetwork()))
     for partition in system.partitions:
         guest.wait_for_match(rf"(?m)^{partition.name}\| boot: first thread", timeout=60)
