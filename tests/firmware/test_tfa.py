@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Behind TF-A at EL3, a partition of three cores starts, stops and restarts.
+"""Behind TF-A at EL3, a partition of three cores starts, stops and restarts, and two share a core.
 
 TF-A is built from Debian's source package. It keeps Group 0 and SGIs 8 to 15, and disables a core's
 private interrupts when it turns the core on. It starts the image itself, or Debian's U-Boot, which
@@ -30,16 +30,26 @@ _SYSTEM = """board = "qemu-virt-secure"
 
 [[partition]]
 name = "three"
-cores = [1, 2, 3]
+cores = [0, 1, 2]
 memory = "4 MiB"
 image = "./guest.exe"
 console = "interactive"
 
 [[partition]]
 name = "boot"
-cores = [0]
+cores = [3]
 memory = "64 MiB"
 image = "boot"
+budget = "4 ms"
+period = "10 ms"
+
+[[partition]]
+name = "hog"
+cores = [3]
+memory = "4 MiB"
+image = "./hog.exe"
+budget = "4 ms"
+period = "10 ms"
 """
 
 
@@ -74,8 +84,11 @@ def test_cores_start_stop_and_restart(
     log_folder: Path,
     behind: Callable[[Machine, BoardTree, Path], Machine],
 ) -> None:
-    """The second core comes by CPU_ON, and a stop reaches it by the SPI of decision 0064."""
+    """The second core comes by CPU_ON, and a stop reaches it by the SPI of decision 0064. On the
+    shared core the EL2 timer's private interrupt, which TF-A's CPU_ON disables, ends turns.
+    """
     build_guest(log_folder / "guest.exe", [_GUEST / "vectors.S", _GUEST / "guest.c"])
+    build_guest(log_folder / "hog.exe", [Path(__file__).parent / "hog.c"])
     file = log_folder / "three.toml"
     file.write_text(_SYSTEM)
     system, board = read(str(file))
