@@ -48,7 +48,8 @@ static inline bool gic_wait_clear(uintptr_t address, uint32_t bits)
     return (device_read32(address) & bits) == 0 || gic_poll_clear(address, bits);
 }
 
-/* Waits longer, for what takes longer than a write: 100,000 polls at least. Boot only. */
+/* Waits longer, for what takes longer than a write: 100,000 polls at least. Only at the start of
+ * a core. */
 bool gic_wait_long(uintptr_t address, uint32_t bits);
 
 /* Resets interrupts: disables them, clears their pending and active states, and sets their

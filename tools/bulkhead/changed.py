@@ -31,7 +31,10 @@ _EVERYTHING = re.compile(
 )
 # Data that tests read when they run, and the suites that read it.
 _READERS = (
-    (re.compile(r"(systems|boards)/"), ("systems", "tools", "vm", "isolation", "rtems")),
+    (
+        re.compile(r"(systems|boards)/"),
+        ("systems", "tools", "vm", "isolation", "firmware", "rtems"),
+    ),
     (re.compile(r"bench/"), ("tools", "vm")),
     (re.compile(r"schedule/"), ("systems",)),
     (re.compile(r"virtio/ports/rtems/"), ("rtems", "unit")),
@@ -39,7 +42,7 @@ _READERS = (
     (re.compile(r"\.clang-(format|tidy)"), ("style",)),
 )
 # The suites that boot guests of tests/guests.
-_SUITES_WITH_GUESTS = ("isolation", "rtems", "systems", "tools", "vm")
+_SUITES_WITH_GUESTS = ("firmware", "isolation", "rtems", "systems", "tools", "vm")
 _ALWAYS = "style/test_style.py"  # formatting, lint, types, licences: seconds
 _LAYOUTS = "tools/test_layouts.py"  # compares types of C with what Python knows about them
 _LAYOUT_SOURCE = re.compile(

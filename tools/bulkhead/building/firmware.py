@@ -95,12 +95,13 @@ def build(firmware: Firmware) -> Path:
 
     The packages of the groups `guest` and `firmware` must be installed.
     """
-    tree = sources.locate(TFA)
     flash, stamp = firmware.folder / "flash.bin", firmware.folder / _STAMP
-    command = ["make", "-C", str(tree), f"-j{os.cpu_count() or 1}", *firmware.arguments()]
-    wanted = json.dumps(command)
-    # All builds make the packing tool, in the source tree.
+    # All builds make the packing tool, in the source tree, which the first one fetches.
     with lock.held(BUILD / "firmware" / "tfa"):
+        tree = sources.locate(TFA)
+        command = ["make", "-C", str(tree), f"-j{os.cpu_count() or 1}", *firmware.arguments()]
+        written = firmware.loader.stat().st_mtime_ns if firmware.loader else 0
+        wanted = json.dumps([*command, written])
         if flash.is_file() and stamp.is_file() and stamp.read_text() == wanted:
             return flash
         shutil.rmtree(firmware.folder, ignore_errors=True)
