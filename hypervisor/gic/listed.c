@@ -402,17 +402,29 @@ void listed_deactivate(struct vcpu *vcpu, uint64_t value)
     listed_flush(&lists);
 }
 
-/* Not inline, because several rare paths call it. */
-__attribute__((noinline)) bool listed_is_pending(const struct vcpu *vcpu)
+/* Returns true if one of the list registers is pending and not active. `used`: those that are not
+ * free: bits. Not inline, because mostly none is used. */
+static __attribute__((noinline)) bool is_one_pending(uint32_t used)
 {
-    gic_registers_settle_lists();
-    for (uint32_t used = ~gic_registers_free_lists() & vcpu->list.registers; used != 0;
-         used &= used - 1) {
+    for (; used != 0; used &= used - 1) {
         if ((gic_registers_listed((unsigned)__builtin_ctz(used)) & LIST_STATE) == LIST_PENDING) {
             return true;
         }
     }
     return false;
+}
+
+/* Not inline, because several rare paths call it. */
+__attribute__((noinline)) bool listed_is_pending(const struct vcpu *vcpu)
+{
+    uint32_t used;
+
+    gic_registers_settle_lists();
+    used = ~gic_registers_free_lists() & vcpu->list.registers;
+    if (used == 0) {
+        return false;
+    }
+    return is_one_pending(used);
 }
 
 /* Adds an interrupt to the word, if it is one of the word's from `first` on. */
