@@ -46,6 +46,8 @@ SMALL = Board(
     instructions_per_us=1000,
     isolates_branches=True,
     security_states=1,
+    further_memory=(),
+    unusable_cores={},
 )
 _BOARDS = {
     board.name: board

@@ -23,7 +23,7 @@ _MIB = 1 << 20
 SMALL = MemoryMap(
     "two on small",
     4,
-    Region(0x40000000, 64 * _MIB, "memory"),
+    (Region(0x40000000, 64 * _MIB, "memory"),),
     (
         Owner("hypervisor", (), (Region(1 << 30, _MIB * 4, "own"), Region(1 << 27, 4096, "gic"))),
         Owner("a", (2,), (Region(0x40800000, 8 * _MIB, "memory"), Region(0x9000000, 512, "rtc"))),

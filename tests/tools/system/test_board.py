@@ -27,7 +27,7 @@ def _dumped(folder: Path, board: board_tree.BoardTree) -> Any:
         str(qemu_program.path()),
         "-machine", f"{qemu['machine']}{qemu['smmu']['machine']},dumpdtb={blob}",
         "-cpu", qemu["cpu"], "-smp", str(board.core_count),
-        "-m", f"{board.memory_bytes >> 20}M", "-display", "none", "-nic", "none",
+        "-m", f"{board.total_bytes >> 20}M", "-display", "none", "-nic", "none",
     ]  # fmt: skip
     subprocess.run(command, check=True, capture_output=True)
     text = folder / "dump.dts"

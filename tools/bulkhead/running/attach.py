@@ -173,7 +173,7 @@ def _memory(layout: Layout) -> Iterator[_Memory]:
     if place is None or place.staging is None:
         yield _Memory()
         return
-    size = layout.board.memory_bytes
+    size = layout.board.total_bytes
     descriptor = machine_memory.make(layout.system.name, size)
     try:
         facts = {

@@ -21,6 +21,7 @@ class Device:
     interrupts: tuple[int, ...]  # INTIDs
     registers: tuple[tuple[int, int], ...]  # address, bytes
     is_master: bool = False  # does DMA that no SMMU confines
+    unusable: str = ""  # why no partition can have it; "": one can
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,7 @@ class Board:
 
     name: str
     core_count: int
-    memory: int  # physical address of RAM
+    memory: int  # physical address of the RAM that has the hypervisor
     memory_bytes: int
     hypervisor_bytes: int  # RAM of the hypervisor, without the images of partitions
     has_smmu: bool
@@ -48,6 +49,19 @@ class Board:
     # No guest influences branch predictions of another context, whatever CSV2 and the firmware say.
     isolates_branches: bool
     security_states: int  # of the interrupt controller; 2: Group 0 is the firmware's
+    # Address and bytes of each part of RAM besides `memory`: ascending, and none touches another.
+    further_memory: tuple[tuple[int, int], ...]
+    unusable_cores: Mapping[int, str]  # with the reasons
+
+    @property
+    def memories(self) -> tuple[tuple[int, int], ...]:
+        """Address and bytes of each part of RAM. The hypervisor is in the first."""
+        return ((self.memory, self.memory_bytes), *self.further_memory)
+
+    @property
+    def total_bytes(self) -> int:
+        """The size of all RAM."""
+        return sum(count for _, count in self.memories)
 
     @property
     def kept_bytes(self) -> int:
@@ -57,7 +71,7 @@ class Board:
     @property
     def usable_bytes(self) -> int:
         """The size of the RAM that is left for partitions and channels."""
-        return self.memory_bytes - self.kept_bytes - self.hypervisor_bytes
+        return self.total_bytes - self.kept_bytes - self.hypervisor_bytes
 
     def pci_interrupt(self, address: PciAddress, pin: int = 1) -> int:
         """Return the INTID of a function's interrupt pin (PCI Local Bus 3.0, 2.2.6)."""

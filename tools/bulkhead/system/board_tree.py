@@ -4,40 +4,83 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any
 
 from devicetree import dtlib
 
 from bulkhead.errors import UserError
-from bulkhead.layouts.hypervisor import DEVICE_REDISTRIBUTOR_BYTES, SPI_LIMIT
+from bulkhead.layouts.hypervisor import (
+    DESCRIPTION_GUEST_BITS,
+    DEVICE_REDISTRIBUTOR_BYTES,
+    SPI_LIMIT,
+)
 from bulkhead.paths import ROOT
-from bulkhead.system.board import FIRST_SPI, PAGE_BYTES, Board, Device
+from bulkhead.system.board import FIRST_SPI, Board, Device
+from bulkhead.system.board_memory import (
+    is_memory,
+    kept_by_tree,
+    memories,
+    pages_of_memory,
+    reserved_nodes,
+)
 from bulkhead.system.problems import choose, show
+from bulkhead.system.tree_nodes import (
+    GIC,
+    PCI_DEVICES,
+    PCI_PINS,
+    Interrupt,
+    Unfit,
+    address_cells,
+    interrupt_cells,
+    interrupts,
+    is_gic,
+    is_on_simple_buses,
+    is_one_of,
+    number,
+    one_cell,
+    other_controller,
+    parse,
+    pci_routes,
+    registers,
+    rows,
+    size_cells,
+    state,
+    words,
+)
+
+__all__ = [
+    "BOARDS",
+    "REDISTRIBUTOR_BYTES",
+    "BoardTree",
+    "Core",
+    "Interrupt",
+    "Window",
+    "core_nodes",
+    "interrupt_cells",
+    "interrupts",
+    "load",
+    "one_cell",
+    "registers",
+    "source",
+    "words",
+]
 
 BOARDS = ROOT / "boards"
 _LIKE = "like"  # key in board.toml
 _FIRMWARE = "firmware"  # table in board.toml
-_RESERVED_MEMORY = "/reserved-memory"
 REDISTRIBUTOR_BYTES = DEVICE_REDISTRIBUTOR_BYTES  # frames RD and SGI (IHI 0069)
-_FIRST_PPI = 16
 _LAST_SPI = SPI_LIMIT - 1
-_INTERRUPT_CELLS = 3  # kind, number, trigger (Linux binding "arm,gic-v3")
-_SPI = 0
-_EDGE_RISING = 1
-_PINS = 4
+_FRAMES_MAX = 512  # frames beyond those of all cores and VCPUs are not needed
+_PSCI = ["arm,psci-0.2", "arm,psci-1.0", "arm,psci-1.1", "arm,psci-1.2"]
+_AFFINITY_MASK = 0xFF00FFFFFF  # MPIDR_EL1
+_GUEST_LIMIT = 1 << DESCRIPTION_GUEST_BITS
+_BUS_BYTES = 1 << 20  # of ECAM
+_BUSES_MAX = 256
 _PORTS, _MEMORY_32 = 1, 2  # PCI Bus Binding to IEEE 1275, 2.2.1.1: "ss"
-
-
-@dataclass(frozen=True)
-class Interrupt:
-    """An interrupt of the interrupt controller."""
-
-    intid: int
-    edge: bool
 
 
 @dataclass(frozen=True)
@@ -70,10 +113,9 @@ class BoardTree(Board):
 
     def window(self, space: int) -> Window:
         """Return PCI's first window of a space: 1 is I/O ports, 2 memory below 4 GiB."""
-        cells = words(self.roles["pci"].props["ranges"])
-        for row in _groups(cells, 7):
-            if row[0] >> 24 & 3 == space:
-                return Window(row[0], *(_number(row[at : at + 2]) for at in (1, 3, 5)))
+        for each in _windows(self.roles["pci"]):
+            if each.space >> 24 & 3 == space:
+                return each
         raise UserError(f"board '{self.name}' has no PCI window of space {space}", "look into it")
 
     @property
@@ -88,23 +130,29 @@ class BoardTree(Board):
 
     def occupied(self) -> list[tuple[int, int]]:
         """Return address and bytes of all devices' registers and of PCI's windows."""
-        nodes = [node for node in self.tree.node_iter() if node is not self.roles["memory"]]
-        found = [each for node in nodes for each in registers(node)]
-        if "pci" in self.roles:
-            rows = _groups(words(self.roles["pci"].props["ranges"]), 7)
-            found += [(_number(row[3:5]), _number(row[5:])) for row in rows]
-        return found
+        return _occupied(self.tree, self.roles)
 
     def used_interrupts(self) -> set[int]:
         """Return the INTIDs of all interrupts that a device, PCI or the firmware uses."""
-        nodes = (node for node in self.tree.node_iter() if "interrupts" in node.props)
-        wired = {each.intid for node in nodes for each in interrupts(node)}
+        wired = {each.intid for each in _wired(self.tree)}
         return wired | {*self.pci_interrupts} | self.own_interrupts.keys()
 
     def edge_interrupts(self) -> set[int]:
         """Return the INTIDs of edge-triggered interrupts. PCI's lines are level-triggered."""
-        nodes = (node for node in self.tree.node_iter() if "interrupts" in node.props)
-        return {each.intid for node in nodes for each in interrupts(node) if each.edge}
+        return {each.intid for each in _wired(self.tree) if each.edge}
+
+
+# What reading raises if a file of a board is no description of one.
+_DAMAGES = (
+    OSError,
+    dtlib.DTError,
+    ValueError,
+    TypeError,
+    LookupError,
+    AttributeError,
+    ArithmeticError,
+    RecursionError,
+)
 
 
 def load(name: str) -> BoardTree:
@@ -114,8 +162,10 @@ def load(name: str) -> BoardTree:
         raise UserError(f"there is no board {show(name)}", choose(name, known, "boards"))
     try:
         settings = _settings(name)
-        return _load(name, dtlib.DT(str(source(name))), settings)
-    except (OSError, dtlib.DTError, ValueError, TypeError, LookupError) as error:
+        return _load(name, parse(source(name)), settings)
+    except Unfit as error:
+        raise UserError(f"board '{name}' can't be used: {error.what}", error.fix) from None
+    except _DAMAGES as error:
         raise UserError(f"board '{name}' is damaged: {error}", f"look into boards/{name}") from None
 
 
@@ -145,54 +195,189 @@ def _own_settings(name: str) -> dict[str, Any]:
 
 
 def _load(name: str, tree: Any, settings: dict[str, Any]) -> BoardTree:
-    roles = {role: tree.label2node[label] for role, label in settings["labels"].items()}
-    (memory, memory_bytes), *_ = registers(roles["memory"])
-    reserved = (
-        dict(settings["reserved"])
-        | {
-            label: "cores are given by number"
-            for node in tree.get_node("/cpus").nodes.values()
-            for label in node.labels
-        }
-        | {
-            label: "memory that the firmware keeps"
-            for node in _reserved_nodes(tree)
-            for label in node.labels
-        }
-    )
-    kept = [*_kept_by_tree(tree), *_kept_by_settings(settings)]
-    return BoardTree(
+    roles = {role: _labelled(tree, label) for role, label in settings["labels"].items()}
+    _check_roles(tree, roles)
+    (memory, memory_bytes), *further = memories(tree, roles["memory"])
+    reserved = dict(settings["reserved"]) | _reserved(tree)
+    kept = [*kept_by_tree(tree), *_kept_by_settings(settings)]
+    cores = _cores(tree, roles)
+    board = BoardTree(
         name=name,
-        core_count=len(_cores(tree, roles)),
+        core_count=len(cores),
         memory=memory,
         memory_bytes=memory_bytes,
+        further_memory=tuple(further),
         hypervisor_bytes=settings["hypervisor"]["image"] + settings["hypervisor"]["tables"],
         has_smmu="smmu" in roles,
-        pci_buses=registers(roles["pci"])[0][1] >> 20 if "pci" in roles else 0,
+        pci_buses=_buses(roles["pci"]) if "pci" in roles else 0,
         pci_interrupts=_pci_lines(roles["pci"]) if "pci" in roles else (),
         devices={
-            label: Device(
-                label,
-                tuple(each.intid for each in interrupts(node)),
-                registers(node),
-                is_master=_is_one_of(node, settings["masters"]["compatible"]),
-            )
+            label: _device(label, node, settings["masters"]["compatible"])
             for label, node in tree.label2node.items()
             if label not in reserved
         },
         reserved=reserved,
         own_interrupts=_own_interrupts(name, roles, settings),
-        kept_memory=tuple(_pages_of_memory(kept, memory, memory + memory_bytes)),
+        kept_memory=tuple(pages_of_memory(kept, [(memory, memory_bytes), *further])),
         counter_hz=settings["counter"]["hz"],
         instructions_per_us=settings["processor"]["instructions_per_us"],
         isolates_branches=settings["processor"].get("isolated_branch_prediction", False),
+        unusable_cores=_unusable_cores(tree),
         tree=tree,
         roles=roles,
-        cores=_cores(tree, roles),
+        cores=cores,
         frames=_frames(roles),
         security_states=settings["interrupt_controller"]["security_states"],
         settings=settings,
     )
+    board.used_interrupts()  # raises now if the devicetree is damaged
+    board.occupied()
+    return board
+
+
+def _labelled(tree: Any, label: str) -> Any:
+    if label not in tree.label2node:
+        raise ValueError(f"[labels] names {show(label)}, which its devicetree does not have")
+    return tree.label2node[label]
+
+
+def _check_roles(tree: Any, roles: Mapping[str, Any]) -> None:
+    """Check what guests' devicetrees and the hypervisor take for granted."""
+    root, controller = tree.root, roles["interrupt_controller"]
+    widths = address_cells(root), size_cells(root)
+    if widths != (2, 2):
+        raise Unfit(
+            f"the root of its devicetree has addresses of {widths[0]} cells and sizes of "
+            f"{widths[1]}, and guests' devicetrees have two of each",
+            "write 2 for both, and two cells into each `reg` and `ranges`",
+        )
+    if not is_gic(controller):
+        raise Unfit(f"its interrupt controller, {controller.path}, is no {GIC}", "take another")
+    interrupt_cells(controller)
+    for role, node in roles.items():
+        if (status := state(node)) is not None:
+            raise Unfit(
+                f"{node.path} has status {show(status)}", f"name another {role} in [labels]"
+            )
+        if role in ("interrupt_controller", "pci") and node.parent is not root:
+            raise Unfit(
+                f"{node.path} is no child of the root of its devicetree",
+                "move it there, with addresses of the processor",
+            )
+        if role not in ("timer", "firmware") and not registers(node):
+            raise ValueError(f"{node.path} has no registers")
+    for role in ("console", "smmu"):
+        if role in roles:
+            _check_own_interrupts(roles[role])
+    _check_firmware(roles["firmware"])
+    _check_stride(controller)
+
+
+def _check_own_interrupts(node: Any) -> None:
+    other = other_controller(node)
+    own = interrupts(node)
+    if other is not None or not own or not all(each.is_shared for each in own):
+        raise Unfit(
+            f"the hypervisor uses {node.path}, and its interrupt is no SPI of the {GIC}",
+            "name another device in [labels]",
+        )
+
+
+def _check_firmware(node: Any) -> None:
+    """Check that the firmware starts cores as the hypervisor asks for it (PSCI, DEN 0022, 5.2)."""
+    if not is_one_of(node, _PSCI) or "method" not in node.props:
+        raise Unfit(
+            f"its firmware, {node.path}, is no PSCI of version 0.2 or later",
+            "install one that is, such as TF-A",
+        )
+    method = node.props["method"].to_string()
+    if method != "smc":
+        raise Unfit(
+            f"its firmware is called by {show(method)}, and EL2 calls by 'smc'",
+            "take a machine that starts the hypervisor at EL2",
+        )
+
+
+def _check_stride(controller: Any) -> None:
+    prop = controller.props.get("redistributor-stride")
+    if prop is not None and number(words(prop)) != REDISTRIBUTOR_BYTES:
+        raise Unfit(
+            f"its Redistributors are {number(words(prop)):#x} bytes apart, and those of a GICv3 "
+            f"without gaps {REDISTRIBUTOR_BYTES:#x}",
+            "take another board",
+        )
+
+
+def _reserved(tree: Any) -> dict[str, str]:
+    """Return labels that no partition can own, whatever board.toml says, with the reasons."""
+    cores = tree.get_node("/cpus").nodes.values()
+    memory = [node for node in tree.root.nodes.values() if is_memory(node)]
+    reasons = (
+        (cores, "cores are given by number"),
+        (memory, "a partition gets memory by the key 'memory'"),
+        (reserved_nodes(tree), "memory that the firmware keeps"),
+    )
+    return {label: why for nodes, why in reasons for node in nodes for label in node.labels}
+
+
+def _device(label: str, node: Any, masters: list[str]) -> Device:
+    shared = tuple(each.intid for each in interrupts(node) if each.is_shared)
+    is_master = is_one_of(node, masters)
+    return Device(label, shared, registers(node), is_master, _unusable(node))
+
+
+def _unusable(node: Any) -> str:
+    """Return why no partition can have a device, "" if one can."""
+    if (status := state(node)) is not None:
+        return f"the board's devicetree gives it the status {show(status)}"
+    if (other := other_controller(node)) is not None:
+        return f"its interrupt goes {other}, not to the interrupt controller"
+    if not all(each.is_shared for each in interrupts(node)):
+        return "its interrupt is no SPI, and cores have their own others"
+    return _unreachable(node) if "reg" in node.props else ""
+
+
+def _unreachable(node: Any) -> str:
+    """Return why no guest can access a device's registers, "" if one can."""
+    if not is_on_simple_buses(node):
+        return f"it is behind {node.parent.path}, which is no simple-bus"
+    ranges = registers(node)
+    if not ranges:
+        return f"{node.parent.path} does not lead to its registers"
+    if any(start + count > _GUEST_LIMIT for start, count in ranges):
+        return f"it has registers above {_GUEST_LIMIT:#x}, where guests have no addresses"
+    return ""
+
+
+def _windows(node: Any) -> Iterator[Window]:
+    """Yield the windows of a PCI host, a child of the root."""
+    if (address_cells(node), size_cells(node)) != (3, 2):
+        raise ValueError(f"{node.path} has no addresses of PCI")
+    for bus, address, length in rows(node.props["ranges"], 3, 2, 2):
+        yield Window(bus[0], number(bus[1:]), number(address), number(length))
+
+
+def _buses(node: Any) -> int:
+    """Return the number of buses in ECAM."""
+    start, count = registers(node)[0]
+    if start % _BUS_BYTES or count % _BUS_BYTES or not 0 < count // _BUS_BYTES <= _BUSES_MAX:
+        raise ValueError(f"ECAM of {node.path} does not have 1 to {_BUSES_MAX} whole buses")
+    return count // _BUS_BYTES
+
+
+def _occupied(tree: Any, roles: Mapping[str, Any]) -> list[tuple[int, int]]:
+    no_devices = [*reserved_nodes(tree), roles["memory"]]
+    nodes = [each for each in tree.node_iter() if not (is_memory(each) or each in no_devices)]
+    found = [each for node in nodes for each in registers(node)]
+    if "pci" in roles:
+        found += [(each.address, each.bytes) for each in _windows(roles["pci"])]
+    return found
+
+
+def _wired(tree: Any) -> Iterator[Interrupt]:
+    """Yield the interrupts of all devices, those included that are not used."""
+    for node in tree.node_iter():
+        yield from interrupts(node)
 
 
 def _own_interrupts(
@@ -219,29 +404,6 @@ def _own_interrupts(
     return own | dict.fromkeys(kept, f"the firmware keeps it (boards/{name}/board.toml)")
 
 
-def _reserved_nodes(tree: Any) -> list[Any]:
-    """Return the children of /reserved-memory."""
-    return (
-        [*tree.get_node(_RESERVED_MEMORY).nodes.values()] if tree.has_node(_RESERVED_MEMORY) else []
-    )
-
-
-def _kept_by_tree(tree: Any) -> Iterator[tuple[int, int]]:
-    """Yield address and bytes of the memory that the devicetree reserves, mapped or not.
-
-    A node without `reg` only wants some memory from the operating system (Devicetree Specification,
-    3.5).
-    """
-    yield from ((address, count) for _, address, count in tree.memreserves)
-    for node in _reserved_nodes(tree):
-        if "reg" in node.props:
-            address, length = (
-                words(node.parent.props[f"#{kind}-cells"])[0] for kind in ("address", "size")
-            )
-            for row in _groups(words(node.props["reg"]), address + length):
-                yield _number(row[:address]), _number(row[address:])
-
-
 def _kept_by_settings(settings: Mapping[str, Any]) -> Iterator[tuple[int, int]]:
     """Yield address and bytes of the memory that board.toml says the firmware keeps."""
     for each in settings.get(_FIRMWARE, {}).get("memory", []):
@@ -251,85 +413,71 @@ def _kept_by_settings(settings: Mapping[str, Any]) -> Iterator[tuple[int, int]]:
         yield address, count
 
 
-def _pages_of_memory(
-    ranges: Iterable[tuple[int, int]], start: int, end: int
-) -> Iterator[tuple[int, int]]:
-    """Yield the whole pages of these ranges that lie in RAM: ascending, and each page once."""
-    last = start
-    for address, count in sorted(ranges):
-        low = max(address // PAGE_BYTES * PAGE_BYTES, last)
-        high = min(-(-(address + count) // PAGE_BYTES) * PAGE_BYTES, end)
-        if low < high:
-            yield low, high - low
-            last = high
+def core_nodes(tree: Any) -> list[Any]:
+    """Return the nodes of the cores, in the order of their numbers."""
+    return [node for node in tree.get_node("/cpus").nodes.values() if "reg" in node.props]
 
 
 def _cores(tree: Any, roles: Mapping[str, Any]) -> tuple[Core, ...]:
     """Return the cores in the order of the devicetree, which must be that of the Redistributors."""
-    affinities = [
-        _number(words(node.props["reg"]))
-        for node in tree.get_node("/cpus").nodes.values()
-        if "reg" in node.props
-    ]
+    width = address_cells(tree.get_node("/cpus"))
+    affinities = []
+    for node in core_nodes(tree):
+        cells = words(node.props["reg"])
+        if len(cells) != width or number(cells) & ~_AFFINITY_MASK:
+            raise ValueError(f"{node.path}: reg is not the affinity of a core")
+        affinities.append(number(cells))
     if any(after <= before for before, after in pairwise(affinities)):
-        raise KeyError("/cpus is not in ascending order")
-    return tuple(Core(*each) for each in zip(affinities, _frames(roles), strict=False))
+        raise ValueError("/cpus is not in ascending order")
+    frames = _frames(roles)
+    if not affinities or len(affinities) > len(frames):
+        raise ValueError(
+            f"/cpus has {len(affinities)} cores, and the interrupt controller {len(frames)} "
+            "Redistributors"
+        )
+    return tuple(Core(*each) for each in zip(affinities, frames, strict=False))
+
+
+def _unusable_cores(tree: Any) -> dict[int, str]:
+    """Return the numbers of the cores that no partition can have, with the reasons."""
+    states = enumerate(state(node) for node in core_nodes(tree))
+    return {
+        core: f"the board's devicetree gives it the status {show(status)}"
+        for core, status in states
+        if status is not None
+    }
 
 
 def _frames(roles: Mapping[str, Any]) -> tuple[int, ...]:
-    """Return the addresses for which the interrupt controller may have Redistributors."""
-    return tuple(
+    """Return the addresses for which the interrupt controller may have Redistributors.
+
+    The registers that follow them are those of a GICv2.
+    """
+    controller = roles["interrupt_controller"]
+    count = one_cell(controller, "#redistributor-regions", 1, _FRAMES_MAX)
+    frames = (
         frame
-        for start, length in registers(roles["interrupt_controller"])[1:]
+        for start, length in registers(controller)[1 : 1 + count]
         for frame in range(start, start + length, REDISTRIBUTOR_BYTES)
     )
+    return tuple(islice(frames, _FRAMES_MAX))
 
 
 def _pci_lines(node: Any) -> tuple[int, ...]:
     """Return the INTIDs of device 0's pins; those of others follow (PCI Local Bus 3.0, 2.2.6)."""
-    lines = {}
-    for row in _groups(words(node.props["interrupt-map"]), 10):
-        unit, pin, kind, number = row[0], row[3], row[7], row[8]
-        if unit == 0 and kind == _SPI:
-            lines[pin] = FIRST_SPI + number
-    return tuple(lines[pin] for pin in range(1, _PINS + 1))
-
-
-def interrupts(node: Any) -> tuple[Interrupt, ...]:
-    """Return a node's `interrupts`, which must all belong to the GIC."""
-    if "interrupts" not in node.props:
-        return ()
-    return tuple(
-        Interrupt(number + (FIRST_SPI if kind == _SPI else _FIRST_PPI), trigger == _EDGE_RISING)
-        for kind, number, trigger in _groups(words(node.props["interrupts"]), _INTERRUPT_CELLS)
-    )
-
-
-def _is_one_of(node: Any, compatible: list[str]) -> bool:
-    prop = node.props.get("compatible")
-    return prop is not None and not set(prop.to_strings()).isdisjoint(compatible)
-
-
-def registers(node: Any) -> tuple[tuple[int, int], ...]:
-    """Return address and bytes of each entry of `reg` of a child of the root (two cells each)."""
-    if "reg" not in node.props or node.parent.path != "/":
-        return ()
-    return tuple(
-        (_number(row[:2]), _number(row[2:])) for row in _groups(words(node.props["reg"]), 4)
-    )
-
-
-def words(prop: Any) -> list[int]:
-    """Return the cells of a property; phandles are cells too."""
-    return [int.from_bytes(prop.value[at : at + 4]) for at in range(0, len(prop.value), 4)]
-
-
-def _number(cells: list[int]) -> int:
-    number = 0
-    for cell in cells:
-        number = number << 32 | cell
-    return number
-
-
-def _groups(cells: list[int], length: int) -> Iterator[list[int]]:
-    return (cells[at : at + length] for at in range(0, len(cells), length))
+    routes = pci_routes(node)
+    lines = [routes.get((0, pin)) for pin in range(1, PCI_PINS + 1)]
+    for device in range(PCI_DEVICES):
+        for pin in range(1, PCI_PINS + 1):
+            interrupt = routes.get((device, pin))
+            if interrupt is None or not interrupt.is_shared:
+                raise Unfit(
+                    f"{node.path} has no SPI for pin {pin} of device {device}", "leave pci out"
+                )
+            if interrupt != lines[(device + pin - 1) % PCI_PINS]:
+                raise Unfit(
+                    f"pin {pin} of device {device} of {node.path} does not have the interrupt that "
+                    "follows from device 0's (PCI Local Bus 3.0, 2.2.6)",
+                    "leave pci out of [labels]",
+                )
+    return tuple(each.intid for each in lines if each is not None)

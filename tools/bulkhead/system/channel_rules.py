@@ -79,7 +79,7 @@ def channel_memory(system: System, board: Board) -> Iterator[Problem]:
             what = (
                 f"{_name(channel)} needs {size(region_bytes(channel))} of memory, and "
                 f"{', '.join(others[:-1])} and {others[-1]} leave {size(available - before)} of "
-                f"{board.name}'s {size(board.memory_bytes)}"
+                f"{board.name}'s {size(board.total_bytes)}"
             )
             yield Problem(channel.line_of("size"), what, "give less to a partition or a channel")
 

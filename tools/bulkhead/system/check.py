@@ -231,20 +231,23 @@ def _smmu(system: System, board: Board) -> Iterator[Problem]:
 
 
 def _board_cores(system: System, board: Board) -> Iterator[Problem]:
-    used: set[int] = set()
     for partition in system.partitions:
         line = partition.line_of("cores")
         for core in dict.fromkeys(partition.cores):
+            what = f"{_name(partition)} owns core {show(core)}"
             if core >= board.core_count:
-                what = f"{_name(partition)} owns core {show(core)}, and {board.name} has none such"
                 last = board.core_count - 1
                 fix = f"its cores are 0 to {last}" if last else "its only core is 0"
-                yield Problem(line, what, fix)
-        before = len(used)
-        used.update(partition.cores)
-        if before <= CORES_MAX < len(used):
-            what = f"with {_name(partition)} the system has {len(used)} cores"
-            yield Problem(line, what, f"use at most {CORES_MAX}")
+                yield Problem(line, f"{what}, and {board.name} has none such", fix)
+            elif core in board.unusable_cores:
+                yield Problem(line, f"{what}: {board.unusable_cores[core]}", "take another core")
+        beyond = [core for core in partition.cores if CORES_MAX <= core < board.core_count]
+        if beyond:
+            what = (
+                f"{_name(partition)} owns core {beyond[0]} of {board.name}'s {board.core_count}, "
+                f"and the hypervisor uses the first {CORES_MAX} only"
+            )
+            yield Problem(line, what, f"take cores 0 to {CORES_MAX - 1}")
 
 
 def _board_memory(system: System, board: Board) -> Iterator[Problem]:
@@ -257,7 +260,7 @@ def _board_memory(system: System, board: Board) -> Iterator[Problem]:
             leave = f"{others} and the hypervisor leave" if others else "the hypervisor leaves"
             what = (
                 f"{_name(partition)} wants {size(partition.memory_bytes)} of memory, and "
-                f"{leave} {size(available - before)} of {board.name}'s {size(board.memory_bytes)}"
+                f"{leave} {size(available - before)} of {board.name}'s {size(board.total_bytes)}"
             )
             fix = "give less to one of them" if names else "give it less"
             yield Problem(partition.line_of("memory"), what, fix)
@@ -273,6 +276,9 @@ def _device_labels(system: System, board: Board) -> Iterator[Problem]:
             elif label not in board.devices:
                 what = f"{_name(partition)} owns device {show(label)}, unknown to {board.name}"
                 yield Problem(line, what, choose(label, board.devices, "devices"))
+            elif reason := board.devices[label].unusable:
+                what = f"{_name(partition)} owns device {show(label)}: {reason}"
+                yield Problem(line, what, "take it out of the list")
             elif not board.devices[label].registers:
                 what = f"{_name(partition)} owns device {show(label)}, which has no registers"
                 yield Problem(line, what, "take it out of the list")
@@ -320,26 +326,42 @@ def _restarts(system: System, board: Board) -> Iterator[Problem]:
 def _shared_pages(system: System, board: Board) -> Iterator[Problem]:
     """Check that devices whose registers lie in the same page belong to one partition."""
     owners = {label: p for p in system.partitions for label in p.devices}
-    pages = {label: _pages(device) for label, device in board.devices.items()}
-    for one, other in combinations(board.devices, 2):
-        common = pages[one] & pages[other]
-        holders = [owners.get(one), owners.get(other)]
-        if not common or holders[0] is holders[1]:
-            continue
-        what = (
-            f"{_holder(holders[0])} owns device {show(one)}, {_holder(holders[1])} owns device "
-            f"{show(other)}, and both lie in page {min(common) * PAGE_BYTES:#x}"
-        )
-        line = max(each.line_of("devices") for each in holders if each)
-        yield Problem(line, what, "give both to one partition")
+    order = {label: index for index, label in enumerate(board.devices)}
+    for label in sorted(order.keys() & owners.keys(), key=lambda each: order[each]):
+        for neighbour in board.devices:
+            # A pair of owned devices is met twice.
+            if neighbour in owners and order[neighbour] <= order[label]:
+                continue
+            one, other = sorted((label, neighbour), key=lambda each: order[each])
+            page = _common_page(board.devices[one], board.devices[other])
+            holders = [owners.get(one), owners.get(other)]
+            if page is None or holders[0] is holders[1]:
+                continue
+            what = (
+                f"{_holder(holders[0])} owns device {show(one)}, {_holder(holders[1])} owns device "
+                f"{show(other)}, and both lie in page {page:#x}"
+            )
+            line = max(each.line_of("devices") for each in holders if each)
+            yield Problem(line, what, "give both to one partition")
 
 
-def _pages(device: Device) -> set[int]:
-    return {
-        page
+def _common_page(one: Device, other: Device) -> int | None:
+    """Return the first page in which both devices have registers."""
+    common = [
+        max(start, start2)
+        for start, end in _pages(one)
+        for start2, end2 in _pages(other)
+        if max(start, start2) < min(end, end2)
+    ]
+    return min(common, default=None)
+
+
+def _pages(device: Device) -> list[tuple[int, int]]:
+    """Return the first and the last address, plus 1, of the pages with each range of registers."""
+    return [
+        (address // PAGE_BYTES * PAGE_BYTES, page_up(address + count))
         for address, count in device.registers
-        for page in range(address // PAGE_BYTES, (address + count - 1) // PAGE_BYTES + 1)
-    }
+    ]
 
 
 def _holder(partition: Partition | None) -> str:

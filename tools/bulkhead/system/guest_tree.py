@@ -18,7 +18,15 @@ from typing import Any
 from bulkhead.errors import UserError
 from bulkhead.system import supply as supply_property
 from bulkhead.system.board import FIRST_SPI
-from bulkhead.system.board_tree import REDISTRIBUTOR_BYTES, BoardTree, Window, words
+from bulkhead.system.board_tree import (
+    REDISTRIBUTOR_BYTES,
+    BoardTree,
+    Window,
+    core_nodes,
+    interrupt_cells,
+    one_cell,
+    words,
+)
 from bulkhead.system.description import HOST_ECAM_BYTES, HOST_WINDOW_BYTES
 from bulkhead.system.layout import ChannelEnd, Place, Range, section_bytes
 from bulkhead.system.overheads import COSTS, KernelCosts
@@ -35,6 +43,14 @@ _DEVICE_SHIFT = 11
 _PIN_A = 1
 
 _REFERENCE = re.compile(r"&(?:(\w+)|\{([^}]*)\})")
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
+# Properties of cores that say how the board's firmware starts them, and which hardware gives them
+# clocks and power. A guest starts its VCPUs by PSCI (Linux binding "arm,cpus").
+_NOT_OF_VCPUS = (
+    "enable-method", "cpu-release-addr", "cpu-idle-states", "clocks", "clock-names",
+    "operating-points-v2", "cpu-supply", "mem-supply", "proc-supply", "sram-supply",
+    "power-domains", "power-domain-names", "performance-domains",
+)  # fmt: skip
 
 
 # The VCPUs of each core, by the path of its node: numbers, and the cells of properties of our own.
@@ -65,7 +81,7 @@ def guest_tree(
 
 def _cores(place: Place, board: BoardTree) -> list[Any]:
     """Return the nodes of the partition's cores, in the order of its VCPUs."""
-    nodes = [node for node in board.tree.get_node("/cpus").nodes.values() if "reg" in node.props]
+    nodes = core_nodes(board.tree)
     return [nodes[core] for core in place.partition.cores]
 
 
@@ -77,12 +93,15 @@ def _changes(place: Place, board: BoardTree) -> _Changes:
         roles["interrupt_controller"].path: {
             "reg": _cells([*distributor, *(cell for frame in frames for cell in _range(frame))]),
             "#redistributor-regions": _cells([len(frames)]),
-            "interrupts": None,  # belongs to the hypervisor
+            # Belongs to the hypervisor.
+            "interrupts": None,
+            "interrupts-extended": None,
         },
     }
+    for node in _cores(place, board):
+        changes[node.path] = dict.fromkeys(_NOT_OF_VCPUS)
     if place.console_interrupt:
-        interrupt = _cells(_spare_interrupt(place.console_interrupt))
-        changes[roles["console"].path] = {"interrupts": interrupt}
+        changes[roles["console"].path] = _console_interrupt(place, board)
     if place.pci_memory and place.pci_ports:
         node = roles["pci"]
         buses = max(address.bus for address in place.partition.pci) + 1
@@ -101,6 +120,14 @@ def _changes(place: Place, board: BoardTree) -> _Changes:
     for label in place.partition.devices:
         changes[board.tree.label2node[label].path] = {"iommus": None}
     return changes
+
+
+def _console_interrupt(place: Place, board: BoardTree) -> dict[str, str | None]:
+    cells = _cells(_spare_interrupt(place.console_interrupt, board))
+    if "interrupts-extended" not in board.roles["console"].props:
+        return {"interrupts": cells}
+    controller = board.roles["interrupt_controller"].labels[0]
+    return {"interrupts": None, "interrupts-extended": f"<&{controller}>, {cells}"}
 
 
 def _redistributors(place: Place, board: BoardTree) -> list[Range]:
@@ -139,7 +166,8 @@ def _kept(place: Place, board: BoardTree, changes: _Changes) -> set[str]:
     for label in place.partition.devices:
         nodes += board.tree.label2node[label].node_iter()
     for node in nodes:  # the loop appends to this list
-        for other in _referenced(node, changes.get(node.path, {})):
+        above = [node.parent] if node.parent is not None else []
+        for other in [*above, *_referenced(node, changes.get(node.path, {}))]:
             if other in nodes:
                 continue
             if "reg" in other.props:
@@ -160,7 +188,7 @@ def _kept(place: Place, board: BoardTree, changes: _Changes) -> set[str]:
 def _referenced(node: Any, changes: Mapping[str, str | None]) -> Iterator[Any]:
     for name, prop in node.props.items():
         if name not in changes:
-            for label, path in _REFERENCE.findall(str(prop)):
+            for label, path in _REFERENCE.findall(_STRING.sub("", str(prop))):
                 yield node.dt.label2node[label] if label else node.dt.get_node(path)
 
 
@@ -196,19 +224,19 @@ def _own_nodes(place: Place, board: BoardTree) -> Iterator[str]:
     yield "\t};"
     for end in place.channels:
         if not end.is_function:
-            yield from _channel_node(end)
+            yield from _channel_node(end, board)
     if place.channel_host:
         yield from _channel_host(place, place.channel_host, board)
     if place.dax:
         yield from _dax_node(place.dax.region)
 
 
-def _channel_node(end: ChannelEnd) -> Iterator[str]:
+def _channel_node(end: ChannelEnd, board: BoardTree) -> Iterator[str]:
     """Yield the node of a channel: docs/channel-keys.md."""
     yield f"\tchannel@{end.region.start:x} {{"
     yield '\t\tcompatible = "bulkhead,channel";'
     yield f"\t\treg = {_cells(_range(end.region))};"
-    yield f"\t\tinterrupts = {_cells(_spare_interrupt(end.interrupt))};"
+    yield f"\t\tinterrupts = {_cells(_spare_interrupt(end.interrupt, board))};"
     yield from _channel_properties(end, "\t\t")
     yield "\t};"
 
@@ -253,7 +281,7 @@ def _channel_host(place: Place, host: Range, board: BoardTree) -> Iterator[str]:
     functions = [end for end in place.channels if end.is_function]
     window = Range(host.start + HOST_ECAM_BYTES, HOST_WINDOW_BYTES)
     controller = board.roles["interrupt_controller"]
-    unit = [0] * words(controller.props["#address-cells"])[0]
+    unit = [0] * one_cell(controller, "#address-cells", 0)
     phandle = f"&{controller.labels[0]}"
     ranges = [_cells([_MEMORY_32, *_number(window.start), *_range(window)])]
     ranges += [
@@ -263,7 +291,7 @@ def _channel_host(place: Place, host: Range, board: BoardTree) -> Iterator[str]:
     ]
     routes = [
         f"<{end.place.number << _DEVICE_SHIFT:#x} 0 0 {_PIN_A} {phandle}"
-        f" {' '.join(str(cell) for cell in [*unit, *_spare_interrupt(end.interrupt)])}>"
+        f" {' '.join(str(cell) for cell in [*unit, *_spare_interrupt(end.interrupt, board)])}>"
         for end in functions
     ]
     yield f"\tpcie@{host.start:x} {{"
@@ -282,9 +310,11 @@ def _channel_host(place: Place, host: Range, board: BoardTree) -> Iterator[str]:
     yield "\t};"
 
 
-def _spare_interrupt(intid: int) -> list[int]:
+def _spare_interrupt(intid: int, board: BoardTree) -> list[int]:
     """Return the specifier of an edge-triggered SPI (Linux binding "arm,gic-v3")."""
-    return [0, intid - FIRST_SPI, 1]
+    cells = [0, intid - FIRST_SPI, 1]
+    width = interrupt_cells(board.roles["interrupt_controller"])
+    return cells + [0] * (width - len(cells))
 
 
 def _write(node: Any, kept: set[str], changes: _Changes, vcpus: _Vcpus) -> Iterator[str]:
@@ -318,6 +348,7 @@ def _write_vcpus(
         labels = "".join(f"{label}: " for label in core.labels) if vcpu == vcpus[0][0] else ""
         own = {**changes.get(core.path, {}), "reg": _cells([*higher, vcpu])}
         yield f"{indent}{labels}cpu@{vcpu:x} {{"
+        yield f'{indent}\tenable-method = "psci";'
         for name, cells in properties.items():
             yield f"{indent}\t{name} = {_cells(cells)};"
         yield from _write(core, kept, {**changes, core.path: own}, {})

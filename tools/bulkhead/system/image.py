@@ -11,14 +11,14 @@ from pathlib import Path
 from bulkhead.building.build import BuildFailure
 from bulkhead.errors import UserError
 from bulkhead.system import dax, description
-from bulkhead.system.board import PAGE_BYTES
-from bulkhead.system.board_tree import BoardTree, interrupts, registers
+from bulkhead.system.board_tree import interrupts, registers
 from bulkhead.system.core_analysis import aligned_partitions, supplies
 from bulkhead.system.credit_cores import Slots, slots
 from bulkhead.system.guest_tree import guest_tree
-from bulkhead.system.layout import ChannelEnd, Layout, Place, Range, page_up, section_bytes
+from bulkhead.system.layout import ChannelEnd, Layout, Place, page_up, section_bytes
 from bulkhead.system.model import Console, Partition
 from bulkhead.system.overheads import passed_costs
+from bulkhead.system.place_rules import check_places, device_pages
 
 # Fields of the arm64 Image header. The second is reserved in that header. The hypervisor has there
 # the address of its terminal, and the inverted address.
@@ -62,6 +62,7 @@ def hypervisor_bytes(hypervisor: bytes) -> int:
 
 def pack(layout: Layout, hypervisor: bytes, folder: Path) -> bytes:
     """Return the whole image. The devicetrees' sources are written to `folder`, for the user."""
+    check_places(layout)
     size = hypervisor_bytes(hypervisor)
     payload = _Payload(page_up(len(bytes(description.Description()))))
     described = describe(layout)
@@ -107,10 +108,10 @@ def compile_tree(source: str, path: Path) -> bytes:
 def describe(layout: Layout) -> description.Description:
     """Return the description without the images."""
     described = description.Description()
-    described.core_count = layout.board.core_count
+    described.core_count = min(layout.board.core_count, description.CORES_MAX)
     described.partition_count = len(layout.places)
     described.board = _describe_board(layout)
-    for core, each in zip(layout.board.cores, described.cores, strict=False):
+    for core, each in zip(layout.board.cores, described.cores, strict=False):  # those it uses
         each.affinity, each.redistributor = core.affinity, core.redistributor
     for number, intid in layout.messages.items():
         described.cores[number].message_interrupt = intid
@@ -230,28 +231,10 @@ def _describe_partition(
         described.channel_host = place.channel_host.start
     if place.times:
         described.times = place.times.start
-    devices = _pages_of_devices(partition, board)
+    devices = device_pages(partition, board)
     described.device_count = len(devices)
     for number, pages in enumerate(devices):
         described.devices[number] = description.Device(pages.start, pages.bytes)
     for number, function in enumerate(partition.pci):
         described.functions[number] = description.Function(function.number)
     return described
-
-
-def _pages_of_devices(partition: Partition, board: BoardTree) -> list[Range]:
-    """Return the pages that have registers of the partition's devices. No two ranges touch.
-
-    Registers of several devices may lie in one page.
-    """
-    ranges: list[Range] = []
-    for address, size in sorted(
-        part for label in partition.devices for part in board.devices[label].registers
-    ):
-        start = address // PAGE_BYTES * PAGE_BYTES
-        end = page_up(address + size)
-        if ranges and start <= ranges[-1].end:
-            start = ranges[-1].start
-            end = max(end, ranges.pop().end)
-        ranges.append(Range(start, end - start))
-    return ranges

@@ -187,7 +187,7 @@ def make_layout(
     own += VCPU_BYTES * max(0, system.vcpu_count - CORES_MAX)
     own += _channel_tables(system)
     own += _dax_tables(system)
-    free = [Range(board.memory, board.memory_bytes)]
+    free = [Range(*each) for each in board.memories]
     for each in board.kept_memory:
         _withdraw(free, Range(*each))
     hypervisor = _place_hypervisor(board, free, board.memory + start, board.memory + own)
@@ -272,7 +272,7 @@ def _place_memory(
             raise UserError(
                 f"{system.file}:{partition.line}: partition '{partition.name}': no "
                 f"{size >> 20} MiB of memory are left in one piece",
-                f"board '{board.name}' has {board.memory_bytes >> 20} MiB, "
+                f"board '{board.name}' has {board.total_bytes >> 20} MiB, "
                 f"{hypervisor.bytes >> 20} MiB of them for the hypervisor and all images"
                 + (f", {board.kept_bytes >> 10} KiB the firmware's" if board.kept_bytes else ""),
             )
@@ -560,11 +560,16 @@ def _channel_host(
 def _times(memory: Range, board: BoardTree) -> Range:
     """Return the guest addresses of the page with the times of a partition's VCPUs.
 
-    They follow its memory, unless that ends where the board's ends: then guest and physical
-    addresses are the same, and its memory is not where the board's memory begins.
+    They follow its memory, unless RAM of the board ends there, behind which devices may be: then
+    they are where other RAM begins. That has room, because the hypervisor has some of the RAM.
     """
-    fits = memory.end < board.memory + board.memory_bytes
-    return Range(memory.end if fits else board.memory, PAGE_BYTES)
+    starts = [memory.end, *(start for start, _ in board.memories)]
+    return next(
+        Range(start, PAGE_BYTES)
+        for start in starts
+        if any(first <= start < first + count for first, count in board.memories)
+        and not memory.start <= start < memory.end
+    )
 
 
 def _part(board: BoardTree, kind: str, number: int) -> Range:

@@ -62,7 +62,7 @@ def machine(
         machine=settings["machine"] + (settings["smmu"]["machine"] if smmu else ""),
         cpu=settings["cpu"],
         cpus=board.core_count,
-        memory_mib=board.memory_bytes >> 20,
+        memory_mib=board.total_bytes >> 20,
         cards=cards,
         semihosting=False,  # a partition must not end the machine
         extra=[

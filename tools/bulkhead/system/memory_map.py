@@ -42,7 +42,7 @@ class MemoryMap:
 
     title: str
     core_count: int
-    memory: Region  # all RAM
+    memories: tuple[Region, ...]  # all RAM
     owners: tuple[Owner, ...]
 
     def core_owners(self) -> list[tuple[Owner, ...]]:
@@ -61,25 +61,30 @@ class MemoryMap:
         return [(owner, each) for owner, each in self._sorted() if not self._is_memory(each)]
 
     def _with_gaps(self) -> Iterator[tuple[Owner | None, Region]]:
-        end = self.memory.start
-        for owner, region in self._sorted():
-            if self._is_memory(region):
-                yield from self._gap(end, region.start)
-                yield owner, region
-                end = region.start + region.bytes
-        yield from self._gap(end, self.memory.start + self.memory.bytes)
+        for memory in self.memories:
+            end = memory.start
+            for owner, region in self._sorted():
+                if _contains(memory, region):
+                    yield from self._gap(end, region.start)
+                    yield owner, region
+                    end = region.start + region.bytes
+            yield from self._gap(end, memory.start + memory.bytes)
 
     def _sorted(self) -> list[tuple[Owner, Region]]:
         every = [(owner, region) for owner in self.owners for region in owner.regions]
         return sorted(every, key=lambda each: each[1].start)
 
     def _is_memory(self, region: Region) -> bool:
-        return 0 <= region.start - self.memory.start < self.memory.bytes
+        return any(_contains(memory, region) for memory in self.memories)
 
     @staticmethod
     def _gap(start: int, end: int) -> Iterator[tuple[None, Region]]:
         if start < end:
             yield None, Region(start, end - start, "free")
+
+
+def _contains(memory: Region, region: Region) -> bool:
+    return 0 <= region.start - memory.start < memory.bytes
 
 
 def map_of(layout: Layout) -> MemoryMap:
@@ -99,7 +104,7 @@ def map_of(layout: Layout) -> MemoryMap:
     return MemoryMap(
         f"{layout.system.name} on {board.name}",
         board.core_count,
-        Region(board.memory, board.memory_bytes, "memory"),
+        tuple(Region(start, count, "memory") for start, count in board.memories),
         (hypervisor, *firmware, *(_owner(place, board) for place in layout.places)),
     )
 
