@@ -61,9 +61,14 @@ enum manager_result image_check_header(const void *image, uint64_t bytes,
         (described->entry - header->text_offset) % ALIGNMENT != 0) {
         return MANAGER_BAD_IMAGE;
     }
+    /* The file may have data appended behind image_size, which are loaded too. 0 is the size of
+     * Linux before 3.17, which tells nobody what it needs (Linux: arm64/booting). */
     size = header->image_size;
-    if (size < bytes) {
+    if (size == 0) {
         return MANAGER_BAD_IMAGE;
+    }
+    if (size < bytes) {
+        size = bytes;
     }
     return size <= image_room(described) ? MANAGER_DONE : MANAGER_TOO_LARGE;
 }

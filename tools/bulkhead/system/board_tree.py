@@ -16,6 +16,7 @@ from bulkhead.errors import UserError
 from bulkhead.layouts.hypervisor import (
     DESCRIPTION_GUEST_BITS,
     DEVICE_REDISTRIBUTOR_BYTES,
+    PCI_LIMIT,
     SPI_LIMIT,
 )
 from bulkhead.paths import ROOT
@@ -111,22 +112,24 @@ class BoardTree(Board):
     frames: tuple[int, ...]  # addresses of Redistributors, of more than there are cores
     settings: Mapping[str, Any]  # board.toml
 
-    def window(self, space: int) -> Window:
+    def window(self, space: int) -> Window | None:
         """Return PCI's first window of a space: 1 is I/O ports, 2 memory below 4 GiB."""
-        for each in _windows(self.roles["pci"]):
-            if each.space >> 24 & 3 == space:
-                return each
-        raise UserError(f"board '{self.name}' has no PCI window of space {space}", "look into it")
+        spaces = ((each.space >> 24 & 3, each) for each in _windows(self.roles["pci"]))
+        return next((each for number, each in spaces if number == space), None)
 
     @property
-    def ports(self) -> Window:
-        """The window of PCI's I/O ports."""
+    def ports(self) -> Window | None:
+        """The window of PCI's I/O ports; None: the board has none, and the few devices need one."""
         return self.window(_PORTS)
 
     @property
     def memory_window(self) -> Window:
         """The window of PCI's memory below 4 GiB."""
-        return self.window(_MEMORY_32)
+        window = self.window(_MEMORY_32)
+        if window is None:
+            what = f"board '{self.name}' has no window for PCI's memory below 4 GiB"
+            raise UserError(what, f"look into boards/{self.name}")
+        return window
 
     def occupied(self) -> list[tuple[int, int]]:
         """Return address and bytes of all devices' registers and of PCI's windows."""
@@ -232,6 +235,8 @@ def _load(name: str, tree: Any, settings: dict[str, Any]) -> BoardTree:
     )
     board.used_interrupts()  # raises now if the devicetree is damaged
     board.occupied()
+    if "pci" in roles:
+        _check_windows(board)
     return board
 
 
@@ -355,6 +360,19 @@ def _windows(node: Any) -> Iterator[Window]:
         raise ValueError(f"{node.path} has no addresses of PCI")
     for bus, address, length in rows(node.props["ranges"], 3, 2, 2):
         yield Window(bus[0], number(bus[1:]), number(address), number(length))
+
+
+def _check_windows(board: BoardTree) -> None:
+    window = board.window(_MEMORY_32)
+    if window is None or window.address != window.bus or window.address + window.bytes > PCI_LIMIT:
+        raise Unfit(
+            f"{board.roles['pci'].path} has no window for memory below 4 GiB at which addresses of "
+            "PCI and of the processor are equal",
+            "leave pci out of [labels]",
+        )
+    ports = board.ports
+    if ports is not None and ports.address < ports.bus:
+        raise ValueError(f"the window of I/O ports begins at {ports.address:#x}, below its ports")
 
 
 def _buses(node: Any) -> int:

@@ -102,24 +102,24 @@ def _changes(place: Place, board: BoardTree) -> _Changes:
         changes[node.path] = dict.fromkeys(_NOT_OF_VCPUS)
     if place.console_interrupt:
         changes[roles["console"].path] = _console_interrupt(place, board)
-    if place.pci_memory and place.pci_ports:
+    if place.pci_memory:
         node = roles["pci"]
         buses = max(address.bus for address in place.partition.pci) + 1
         ecam = words(node.props["reg"])[:2]
         changes[node.path] = {
             "reg": _cells([*ecam, 0, buses << 20]),
             "bus-range": _cells([0, buses - 1]),
-            "ranges": _cells(
-                [
-                    *_window(board.ports, place.pci_ports),
-                    *_window(board.memory_window, place.pci_memory),
-                ]
-            ),
+            "ranges": _cells(_pci_ranges(place.pci_memory, place.pci_ports, board)),
             **dict.fromkeys(("iommu-map", "iommu-map-mask", "msi-map", "msi-parent")),
         }
     for label in place.partition.devices:
         changes[board.tree.label2node[label].path] = {"iommus": None}
     return changes
+
+
+def _pci_ranges(memory: Range, ports: Range | None, board: BoardTree) -> list[int]:
+    of_ports = _window(board.ports, ports) if board.ports and ports else []
+    return [*of_ports, *_window(board.memory_window, memory)]
 
 
 def _console_interrupt(place: Place, board: BoardTree) -> dict[str, str | None]:

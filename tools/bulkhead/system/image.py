@@ -161,7 +161,8 @@ def _describe_board(layout: Layout) -> description.Board:
     )
     if "pci" in roles:  # always, because functions without an owner are disabled
         described.ecam, described.ecam_bytes = registers(roles["pci"])[0]
-        described.pci_io = board.ports.address - board.ports.bus
+        if board.ports is not None:
+            described.pci_io = board.ports.address - board.ports.bus
     if layout.system.uses_smmu:
         described.smmu = registers(roles["smmu"])[0][0]
         described.smmu_interrupt = interrupts(roles["smmu"])[0].intid
@@ -223,9 +224,10 @@ def _describe_partition(
         described.console = registers(board.roles["console"])[0][0]
         described.console_interrupt = place.console_interrupt
         described.console_input = partition.console is Console.INTERACTIVE
-    if place.pci_memory and place.pci_ports:
+    if place.pci_memory:
         described.pci_memory = place.pci_memory.start
         described.pci_memory_bytes = place.pci_memory.bytes
+    if place.pci_ports:
         described.pci_io, described.pci_io_bytes = place.pci_ports.start, place.pci_ports.bytes
     if place.channel_host:
         described.channel_host = place.channel_host.start

@@ -32,6 +32,7 @@ VCPU_BYTES = 128 << 10
 # both ends maps the page of states: one table of each of these levels.
 CHANNEL_BYTES = 3 * 7 * PAGE_BYTES
 CHANNEL_VCPU_BYTES = 2 * PAGE_BYTES
+PORTS_ALIGNMENT = 64 << 10  # the largest pages of a guest
 _IMAGE_HEADER = struct.Struct("<8xQQ24x8xI4x")  # Linux' Documentation/arch/arm64/booting
 _IMAGE_MAGIC = 0x644D5241
 
@@ -429,8 +430,8 @@ def _place(
         initrd,
         devicetree,
         console_interrupt,
-        None if window is None else _part(board, "memory", window),
-        None if window is None else _part(board, "ports", window),
+        None if window is None else _pci_memory(board, window),
+        None if window is None else _pci_ports(board, window),
         _interrupts(partition, board, [console_interrupt, *(end.interrupt for end in ends)]),
         times,
         staging,
@@ -572,15 +573,28 @@ def _times(memory: Range, board: BoardTree) -> Range:
     )
 
 
-def _part(board: BoardTree, kind: str, number: int) -> Range:
-    whole = board.memory_window if kind == "memory" else board.ports
-    size = board.settings["pci"][kind]
+def _pci_memory(board: BoardTree, number: int) -> Range:
+    whole, size = board.memory_window, board.settings["pci"]["memory"]
     if (number + 1) * size > whole.bytes:
         raise UserError(
             f"board '{board.name}' has PCI windows for {whole.bytes // size} partitions only",
             "give functions to fewer",
         )
     return Range(whole.address + number * size, size)
+
+
+def _pci_ports(board: BoardTree, number: int) -> Range | None:
+    """Return a partition's window of I/O ports; None if the board has too few for so many.
+
+    Linux maps the window in pages, which have up to 64 KiB. The devices of today do without.
+    """
+    whole, size = board.ports, _up(board.settings["pci"]["ports"], PORTS_ALIGNMENT)
+    if whole is None:
+        return None
+    start = _up(whole.address, PORTS_ALIGNMENT) + number * size
+    is_aligned = (whole.address - whole.bus) % PORTS_ALIGNMENT == 0
+    fits = is_aligned and start + size <= whole.address + whole.bytes
+    return Range(start, size) if fits else None
 
 
 def _interrupts(partition: Partition, board: BoardTree, spare: Iterable[int]) -> frozenset[int]:
@@ -599,17 +613,28 @@ def _kernel(partition: Partition, files: Files, memory: Range) -> tuple[int, int
         return linked.start, linked.entry, linked.end
     offset, size = _image_header(partition, files.kernel)
     start = _up(memory.start, BLOCK_BYTES) + offset
-    return start, start, start + size
+    return start, start, start + max(size, len(files.kernel))
 
 
 def _image_header(partition: Partition, kernel: bytes) -> tuple[int, int]:
-    """Return text_offset and image_size of an arm64 Image."""
+    """Return text_offset and image_size of an arm64 Image.
+
+    image_size is what the kernel needs from its start on (Linux: Documentation/arch/arm64/booting).
+    The file may be shorter, because zeroed data follow it, or longer, with data appended: all of it
+    is loaded.
+    """
+    name = f"the image '{partition.image}' of partition '{partition.name}'"
     if len(kernel) >= _IMAGE_HEADER.size:
         offset, size, magic = _IMAGE_HEADER.unpack_from(kernel)
-        if magic == _IMAGE_MAGIC and size >= len(kernel):
+        if magic == _IMAGE_MAGIC and size == 0:
+            raise UserError(
+                f"{name} has image_size 0, as Linux before 3.17, so nobody knows its size",
+                "build a newer one",
+            )
+        if magic == _IMAGE_MAGIC:
             return offset, size
     raise UserError(
-        f"the image '{partition.image}' of partition '{partition.name}' is no arm64 Image",
+        f"{name} is no arm64 Image",
         "name a program of apps/, linux, an ELF executable, or an Image as Linux' build makes it",
     )
 

@@ -240,7 +240,7 @@ static void an_image_is_checked_before_the_order(void **state)
     assert_int_equal(replace(0x7000, 0x1001, checksum), MANAGER_TOO_LARGE);
     put_image(0x80000, ROOM + 1);
     assert_int_equal(replace(0, IMAGE_BYTES, checksum), MANAGER_TOO_LARGE);
-    put_image(0x80000, IMAGE_BYTES - 1);
+    put_image(0x80000, 0);
     assert_int_equal(replace(0, IMAGE_BYTES, checksum), MANAGER_BAD_IMAGE);
     put_image(0x81000, ROOM);
     assert_int_equal(replace(0, IMAGE_BYTES, checksum), MANAGER_BAD_IMAGE);
@@ -251,6 +251,17 @@ static void an_image_is_checked_before_the_order(void **state)
     assert_int_equal(orders.orders[0].image.physical, (uintptr_t)staging);
     assert_int_equal(orders.orders[0].image.bytes, IMAGE_BYTES);
     assert_int_equal(orders.orders[0].image.checksum, checksum);
+}
+
+static void an_image_may_have_data_behind_its_size(void **state)
+{
+    uint32_t checksum;
+
+    (void)state;
+    put_image(0x80000, IMAGE_BYTES - 1);
+    checksum = checksum_add(0, staging, IMAGE_BYTES);
+    assert_int_equal(replace(0, IMAGE_BYTES, checksum), MANAGER_DONE);
+    assert_int_equal(orders.orders[0].image.bytes, IMAGE_BYTES);
 }
 
 static void a_call_for_another_image_begins_a_new_check(void **state)
@@ -426,6 +437,7 @@ int main(void)
         cmocka_unit_test_setup(a_halted_core_is_told, setup),
         cmocka_unit_test_setup(image_is_told, setup),
         cmocka_unit_test_setup(an_image_is_checked_before_the_order, setup),
+        cmocka_unit_test_setup(an_image_may_have_data_behind_its_size, setup),
         cmocka_unit_test_setup(a_call_for_another_image_begins_a_new_check, setup),
         cmocka_unit_test_setup(a_partition_without_an_image_at_its_entry_gets_none, setup),
         cmocka_unit_test_setup(room_ends_at_the_next_image_or_with_the_memory, setup),
