@@ -269,6 +269,11 @@ def test_other_counts_of_cells(
         ([("#interrupt-cells = <3>;", "#interrupt-cells = <0>;")], "#interrupt-cells is 0, and"),
         ([("#interrupt-cells = <3>;", "")], "#interrupt-cells is 0, and arm,gic-v3 has 3 cells"),
         ([("#interrupt-cells = <3>;", "#interrupt-cells = <3 3>;")], "is no number from 0 to 4"),
+        (
+            [(r"(#interrupt-cells = <3>;\n +#address-cells = )<2>", r"\1<5>"),
+             (r"    pcie: pcie@.*?\n    \};\n", "    pcie: pcie { };")],
+            "#address-cells is no number from 0 to 4",
+        ),
         ([(r"<0x1800 0 0 4 &gic 0 0 0 5 4>", "<0x1800 0 0 4>")], "without an interrupt controller"),
         ([(r"<0x1800 0 0 4 &gic 0 0 0 5 4>", "<0x1800 0 0 4 &gic 0 0>")], "is cut off"),
         ([(r"<0x1800 0 0 4 &gic 0 0 0 5 4>", "<0x1800 0 0 4 &gic 0 0 0 6 4>")], "pin 4 of device"),

@@ -259,6 +259,7 @@ def _check_roles(tree: Any, roles: Mapping[str, Any]) -> None:
     if not is_gic(controller):
         raise Unfit(f"its interrupt controller, {controller.path}, is no {GIC}", "take another")
     interrupt_cells(controller)
+    one_cell(controller, "#address-cells", 0)
     for role, node in roles.items():
         if (status := state(node)) is not None:
             raise Unfit(
