@@ -216,6 +216,29 @@ static void set_interrupt_mode(struct partition *partition)
     }
 }
 
+/* Names the BARs that no guest can use, because the partition's window is too small. */
+static void report_large_bars(struct partition *partition)
+{
+    const struct description_partition *described = partition->constant.described;
+
+    for (uint32_t i = 0; i < described->function_count; i++) {
+        uint32_t address = described->functions[i].address;
+
+        for (unsigned bar = 0; bar < FUNCTION_BARS; bar++) {
+            uint64_t bytes = pci_bar_without_room(partition, i, bar);
+
+            if (bytes != 0) {
+                terminal_print_event(partition,
+                                     "can't use BAR %u of device %x%x:%x%x.%x: it has 0x%lx bytes, "
+                                     "and the window of the partition 0x%lx",
+                                     bar, address >> 12, address >> 8 & 0xf, address >> 7 & 1,
+                                     address >> 3 & 0xf, address & 7, bytes,
+                                     described->pci_memory_bytes);
+            }
+        }
+    }
+}
+
 static void make_partition(const struct description *system, uint32_t index)
 {
     struct partition *partition = (struct partition *)(uintptr_t)boot_take(1);
@@ -228,6 +251,7 @@ static void make_partition(const struct description *system, uint32_t index)
     boot_partitions[index] = partition;
     make_stage2(partition);
     unresettable = pci_boot(partition);
+    report_large_bars(partition);
     if (unresettable != PCI_NO_FUNCTION &&
         partition->constant.described->restart == DESCRIPTION_RESTART_AFTER_RESET) {
         boot_refuse("a partition may restart, and nothing resets its PCI function", unresettable);

@@ -133,6 +133,21 @@ uint64_t pci_bar_address(const struct function *function, unsigned index, uint64
     return 0;
 }
 
+uint64_t pci_bar_without_room(struct partition *partition, uint32_t index, unsigned bar)
+{
+    struct function function = pci_function(partition, index);
+    struct bar found;
+
+    for (unsigned i = 0; i < FUNCTION_BARS; i += found.registers) {
+        found = bar_of(function.view, i);
+        if (i == bar && found.decode == PCI_COMMAND_MEMORY &&
+            -found.mask > partition->constant.described->pci_memory_bytes) {
+            return -found.mask;
+        }
+    }
+    return 0;
+}
+
 /* Writes a register of a BAR to the hardware. Returns false if its writable bits are not those
  * found at boot: the function may be in a reset, in which writes are lost, or a reset may have
  * changed the sizes of BARs (PCI Express Base 4.0, 6.6.2 and 7.8.6). Returns false, too, if the

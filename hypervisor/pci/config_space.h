@@ -25,6 +25,11 @@
  */
 uint32_t pci_boot(struct partition *partition);
 
+/* Returns the size of memory BAR `bar` of a function if it is larger than the partition's window,
+ * in which all memory BARs lie; otherwise 0. `index`: of the function in the description. After
+ * pci_boot(). */
+uint64_t pci_bar_without_room(struct partition *partition, uint32_t index, unsigned bar);
+
 /*
  * Disables bus mastering of every function of bus 0, so that functions that no partition owns reach
  * no memory. Bridges among them then forward no DMA of the buses behind them (PCI Express Base 4.0,

@@ -289,6 +289,27 @@ def test_tree_of_a_partition_with_pci(tmp_path: Path) -> None:
     assert len(rows) == 160
 
 
+@pytest.mark.parametrize(
+    ("count", "mib"), [(1, 256), (2, 256), (3, 128), (5, 128), (6, 64), (8, 64)]
+)
+def test_bars_as_large_as_the_board_permits_have_room(count: int, mib: int) -> None:
+    """A BAR is aligned to its size; the largest fills the window."""
+    partitions = [
+        replace(NET, name=f"p{number}", memory_bytes=4 * MIB, pci=(PciAddress(0, 4 + number, 0),))
+        for number in range(count)
+    ]
+    system = System("test", Path("test.toml"), "qemu-virt", tuple(partitions))
+    files = {each.name: FILES["net"] for each in partitions}
+    placed = make_layout(system, BOARD, files, HYPERVISOR_BYTES)
+    windows = [place.pci_memory for place in placed.places if place.pci_memory]
+    assert [each.bytes for each in windows] == [mib * MIB] * count
+    assert all(each.start % each.bytes == 0 for each in windows)
+    assert all(before.end <= after.start for before, after in pairwise(windows))
+    whole = BOARD.memory_window
+    assert whole.address <= windows[0].start
+    assert windows[-1].end <= whole.address + whole.bytes
+
+
 def test_io_ports_are_whole_pages_of_any_linux(tmp_path: Path) -> None:
     """Linux with pages of 16 KiB or 64 KiB maps the window. There is one, for the first partition.
 

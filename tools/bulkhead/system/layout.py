@@ -11,7 +11,7 @@ from bulkhead.errors import UserError
 from bulkhead.layouts.hypervisor import PCI_LIMIT, SCHEDULER_TRACE_BYTES, SPI_LIMIT
 from bulkhead.system import dax
 from bulkhead.system.board import FIRST_SPI, PAGE_BYTES
-from bulkhead.system.board_tree import BoardTree
+from bulkhead.system.board_tree import BoardTree, Window
 from bulkhead.system.description import (
     CORES_MAX,
     GUEST_BITS,
@@ -196,7 +196,7 @@ def make_layout(
     channels = _place_channels(system, board, physical, free)
     heads = _place_dax_heads(system, free)
     spare = _spare_interrupts(board)
-    windows = iter(range(len(system.partitions)))
+    windows = enumerate(_pci_memory(system, board))
     places = tuple(
         _place(
             system,
@@ -388,7 +388,7 @@ def _place(
     channels: tuple[ChannelPlace, ...],
     dax_head: int | None,
     spare: Iterator[int],
-    windows: Iterator[int],
+    windows: Iterator[tuple[int, Range]],
 ) -> Place:
     guest = physical if partition.dma is Dma.TRUSTED else board.memory
     memory = Range(guest, partition.memory_bytes)
@@ -415,7 +415,7 @@ def _place(
             spare, system, partition.line, f"the console of partition '{partition.name}'"
         )
     )
-    window = next(windows) if partition.pci else None
+    number, window = next(windows) if partition.pci else (0, None)
     times = _times(memory, board) if system.shares_core(partition) else None
     taken = [memory, *(Range(*each) for each in board.occupied()), *([times] if times else [])]
     mapped = _dax_region(system, partition, channels, taken)
@@ -430,8 +430,8 @@ def _place(
         initrd,
         devicetree,
         console_interrupt,
-        None if window is None else _pci_memory(board, window),
-        None if window is None else _pci_ports(board, window),
+        window,
+        None if window is None else _pci_ports(board, number),
         _interrupts(partition, board, [console_interrupt, *(end.interrupt for end in ends)]),
         times,
         staging,
@@ -573,14 +573,31 @@ def _times(memory: Range, board: BoardTree) -> Range:
     )
 
 
-def _pci_memory(board: BoardTree, number: int) -> Range:
-    whole, size = board.memory_window, board.settings["pci"]["memory"]
-    if (number + 1) * size > whole.bytes:
+def _pci_memory(system: System, board: BoardTree) -> Iterator[Range]:
+    """Yield the windows of PCI memory for the partitions with functions: as large as they all fit.
+
+    The size is a power of two, and the windows are aligned to it, so that a BAR can have all of it.
+    """
+    count = sum(bool(partition.pci) for partition in system.partitions)
+    if count == 0:
+        return
+    whole, least = board.memory_window, board.settings["pci"]["memory"]
+    size = 1 << whole.bytes.bit_length()
+    while size > least and _room(whole, size) < count:
+        size //= 2
+    size = max(size, least)
+    if _room(whole, size) < count:
         raise UserError(
-            f"board '{board.name}' has PCI windows for {whole.bytes // size} partitions only",
+            f"board '{board.name}' has PCI windows for {_room(whole, size)} partitions only",
             "give functions to fewer",
         )
-    return Range(whole.address + number * size, size)
+    first = _up(whole.address, size)
+    yield from (Range(first + number * size, size) for number in range(count))
+
+
+def _room(whole: Window, size: int) -> int:
+    """Return how many windows of a size fit."""
+    return max(0, whole.address + whole.bytes - _up(whole.address, size)) // size
 
 
 def _pci_ports(board: BoardTree, number: int) -> Range | None:

@@ -155,6 +155,27 @@ static void test_sizing(void **state)
     assert_int_equal(pci_model_get(&nic->pci, PCI_ROM, 4), 0);
 }
 
+/* The NIC has memory BAR 1 of 4 KiB, and BAR 4, which has 64 bits, of 16 KiB. */
+static void test_bars_without_room(void **state)
+{
+    static const struct {
+        uint64_t window, one, four;
+    } cases[] = {{0x4000, 0, 0}, {0x3000, 0, 0x4000}, {0x1000, 0, 0x4000}, {0, 0x1000, 0x4000}};
+
+    (void)state;
+    (void)add_nic();
+    (void)boot();
+    for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        fake_system.partitions[1].pci_memory_bytes = cases[i].window;
+        for (unsigned bar = 0; bar < 8; bar++) {
+            uint64_t bytes = bar == 1 ? cases[i].one : bar == 4 ? cases[i].four : 0;
+
+            assert_true(pci_bar_without_room(&fake_partition, 0, bar) == bytes);
+            assert_true(pci_bar_without_room(&fake_partition, 3, bar) == 0); /* it is not there */
+        }
+    }
+}
+
 static void set_bars(uint32_t one, uint64_t four)
 {
     guest_write(NIC, PCI_BAR + 4, 4, one);
@@ -817,6 +838,7 @@ int main(void)
         cmocka_unit_test_setup(test_functions_of_others_are_absent, prepare),
         cmocka_unit_test_setup(test_beyond_the_board, prepare),
         cmocka_unit_test_setup(test_sizing, prepare),
+        cmocka_unit_test_setup(test_bars_without_room, prepare),
         cmocka_unit_test_setup(test_memory_decodes_only_inside_the_window, prepare),
         cmocka_unit_test_setup(test_io_decodes_only_inside_the_window, prepare),
         cmocka_unit_test_setup(test_io_of_other_kinds, prepare),
