@@ -15,7 +15,7 @@ from support.strange_board import SETTINGS, SYSTEM, TREE, changed
 from bulkhead.errors import UserError, UserErrors
 from bulkhead.system.image import compile_tree
 
-_DEFAULT, _LONG = 40, 3000
+_DEFAULT, _LONG = 40, 1000
 _SYSTEMS = (
     SYSTEM,
     SYSTEM + 'devices = ["rtc", "gpio"]\npci = ["00:02.0"]\ndma = "smmu"\nrestart = "never"\n',
