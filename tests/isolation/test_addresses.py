@@ -322,7 +322,9 @@ def _places(run: Run) -> list[int]:
     parts = [part for node in nodes for part in registers(node)]
     parts += [(place.physical, place.memory.bytes) for place in run.layout.places]
     parts += [(hypervisor.start, hypervisor.bytes)]
-    parts += [(window.address, window.bytes) for window in (board.ports, board.memory_window)]
+    parts += [
+        (window.address, window.bytes) for window in (board.ports, board.memory_window) if window
+    ]
     parts += [(core.redistributor, 0x20000) for core in board.cores[: board.core_count]]
     found = {address for part in parts for address in _first_middle_last(*part)}
     found |= {start + size & -PAGE_BYTES for start, size in parts}  # the page after each

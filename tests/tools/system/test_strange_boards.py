@@ -15,7 +15,6 @@ from typing import Any
 
 import pytest
 from devicetree import dtlib
-from support import strange_board
 from support.strange_board import SETTINGS, SYSTEM, TREE, changed, load, make, write
 
 from bulkhead.errors import UserError, UserErrors
@@ -24,6 +23,7 @@ from bulkhead.system import board_tree
 from bulkhead.system.image import compile_tree, describe
 from bulkhead.system.memory_map import map_of
 from bulkhead.system.model import PciAddress
+from bulkhead.system.place_rules import check_places
 
 Patch = pytest.MonkeyPatch
 _MIB, _GIB = 1 << 20, 1 << 30
@@ -454,7 +454,7 @@ def test_places_are_those_of_the_hypervisors_check(
     cores = made.layout.board.cores
     board = replace(made.layout.board, cores=(*cores[:3], replace(cores[3], **place)))
     with pytest.raises(UserError, match=r"the board has (both|a Redistributor)"):
-        strange_board.check_places(replace(made.layout, board=board))
+        check_places(replace(made.layout, board=board))
 
 
 def test_guests_start_their_cores_by_psci(tmp_path: Path, monkeypatch: Patch) -> None:
