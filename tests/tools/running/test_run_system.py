@@ -16,6 +16,7 @@ from bulkhead.running.run import RunOptions
 from bulkhead.running.run_system import guests_of, run_system
 from bulkhead.settings import Settings
 from bulkhead.system import board_tree
+from bulkhead.system.images import programs
 from bulkhead.system.machine import machine
 from bulkhead.system.model import Console, Dma, Partition, PciAddress, System
 
@@ -86,7 +87,8 @@ def test_commands_are_never_cut(
 ) -> None:
     monkeypatch.setenv("COLUMNS", columns)
     foreign = replace(NET, name="other", image="./Image")
-    guests = guests_of(system(NET, LINUX, foreign), [parse_forward("linux:22=2222")])
+    chosen = [parse_forward(text) for text in ("linux:22=2222", "other:80=28080")]
+    guests = guests_of(system(NET, LINUX, foreign), chosen)
     with reach.connect(guests, tap=False) as connection:
         assert connection.networks == [
             UserNetwork([Forward(*each) for each in guest.ports.items()]) for guest in guests
@@ -97,6 +99,36 @@ def test_commands_are_never_cut(
     assert ["linux", "port 22          127.0.0.1 port 2222"] in lines
     assert ["other", "port 80          127.0.0.1 port 28080"] in lines
     assert not [line for line in lines if line[0] == "other" and "echo" in line[1]]
+
+
+@pytest.mark.parametrize(
+    "partition",
+    [
+        replace(NET, image="./Image"),
+        replace(NET, image="./rtos.exe"),
+        replace(NET, image="control"),
+        replace(NET, image="rogue"),
+        replace(LINUX, initrd=Path("debian.cpio")),
+    ],
+    ids=lambda each: each.image,
+)
+def test_ports_that_no_image_of_ours_serves_are_not_forwarded(
+    partition: Partition, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (guest,) = guests_of(system(replace(partition, name="own")), [])
+    assert (guest.ports, guest.services) == ({}, ())
+    with reach.connect([guest], tap=False) as connection:
+        assert connection.networks == [UserNetwork([])]
+    assert capsys.readouterr().out == (
+        "(no port is forwarded to own; --forward own:22=2222 forwards port 22)\n"
+    )
+    (guest,) = guests_of(system(partition), [parse_forward("80=8080")])
+    assert guest.ports == {80: 8080}
+
+
+def test_bare_programs_have_the_ports_that_they_serve() -> None:
+    assert {each.guest_port for each in reach.offers("demo")} == {80, 7, 9, 5001}
+    assert {each for name in programs() if name != "demo" for each in reach.offers(name)} == set()
 
 
 def test_services_of_linux_with_channels(capsys: pytest.CaptureFixture[str]) -> None:

@@ -20,8 +20,6 @@ import pytest
 
 from bulkhead.building.build import guest_image
 from bulkhead.paths import ROOT
-from bulkhead.running.ports import free_ports
-from bulkhead.running.reach import DEFAULT_FORWARDS
 
 _TIMEOUT_S = 120
 _OTHER_PARTITION = "\x1d"  # Ctrl-]
@@ -241,11 +239,7 @@ def test_a_busy_partition_is_stopped_and_restarted(tmp_path: Path, attack: str) 
     text = (ROOT / "systems" / "isolation" / "system.toml").read_text()
     file.write_text(re.sub(r'(?m)^arguments = ".*"$', f'arguments = "attack={attack}"', text))
     name = attack.partition(" ")[0]
-    guests = [f"{each}:{port}" for each in ("victim", "rogue") for port in DEFAULT_FORWARDS]
-    forwards: list[str] = []
-    for guest, host in zip(guests, free_ports(len(guests)), strict=True):
-        forwards += ["--forward", f"{guest}={host}"]  # other tests may use the usual ports
-    with terminal("run", str(file), *forwards) as screen:
+    with terminal("run", str(file)) as screen:
         screen.expect(f"rogue: {name}")
         screen.expect("victim is off")
         screen.type(_OTHER_PARTITION)

@@ -11,6 +11,7 @@ from bulkhead.errors import UserError
 from bulkhead.running import network
 from bulkhead.running.qemu import Forward, Network, TapNetwork, UserNetwork
 from bulkhead.setup import packages
+from bulkhead.system.images import LINUX, LINUX_CHANNELS, LINUX_MEDIA, RTEMS
 
 _Row = tuple[str, str, str]  # partition, service, command to type on this machine
 
@@ -42,6 +43,19 @@ IPERF = Service("iperf 2", 5001, 5001, "iperf -c {address} -p {port}")
 SERVICES = (STATUS_PAGE, STATUS_JSON, ECHO, DISCARD, IPERF)
 _CLIENTS = ("curl", "nc", "iperf")  # all in packages.GROUPS["tap"]
 DEFAULT_FORWARDS = {service.guest_port: service.host_port for service in SERVICES}
+# By image: what it offers. Other images of ours offer nothing, and those of others are not known.
+_OFFERS: dict[str, Sequence[Service]] = {
+    "demo": SERVICES,
+    LINUX: (IPERF,),
+    LINUX_MEDIA: (IPERF,),
+    LINUX_CHANNELS: (PLOT, IPERF),
+    RTEMS: (ECHO, IPERF),
+}
+
+
+def offers(image: str) -> Sequence[Service]:
+    """Return the services of an image, or of a program."""
+    return _OFFERS.get(image, ())
 
 
 @dataclass(frozen=True)
@@ -130,6 +144,14 @@ def connect(guests: Sequence[Guest], *, tap: bool) -> Iterator[Connection]:
 def _on_forwards(guests: Sequence[Guest]) -> Connection:
     rows = [row for guest in guests for row in _rows(guest, "127.0.0.1", guest.ports, "")]
     _print_rows(rows)
+    for guest in guests:
+        if not guest.ports:
+            whose = f"{guest.partition}:" if guest.partition else ""
+            print(
+                f"(no port is forwarded to {guest.partition or 'the program'}; "
+                f"--forward {whose}22=2222 forwards port 22)",
+                flush=True,
+            )
     if rows:
         print("(ping needs --net tap: user networking forwards TCP only)", flush=True)
         _name_missing_programs(rows)

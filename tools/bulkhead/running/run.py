@@ -14,7 +14,7 @@ from bulkhead.errors import UserError
 from bulkhead.running import attach, reach
 from bulkhead.running.guest import die_with_parent
 from bulkhead.running.qemu import MAC, Machine, NetworkCard
-from bulkhead.running.reach import DEFAULT_FORWARDS, ChosenForward, Guest
+from bulkhead.running.reach import ChosenForward, Guest
 from bulkhead.settings import Settings
 from bulkhead.setup import packages
 from bulkhead.system.images import programs
@@ -43,8 +43,9 @@ def run(options: RunOptions, settings: Settings) -> int:
         raise UserError("a bare machine has no sound", "remove --wav, or --bare")
     if any(chosen.partition for chosen in options.forwards):
         raise UserError("a bare machine has no partitions", "write --forward GUEST=HOST")
-    ports = DEFAULT_FORWARDS | {each.guest_port: each.host_port for each in options.forwards}
-    guests = [Guest("", MAC, ports)]
+    services = reach.offers(options.name)
+    ports = {each.guest_port: each.host_port for each in (*services, *options.forwards)}
+    guests = [Guest("", MAC, ports, services)]
     reach.check(guests, options.forwards, tap=options.tap)
     variant = build.Variant("arm64", options.compiler)
     packages.ensure({"run"} | ({"tap"} if options.tap else set()) | variant.groups, settings)

@@ -9,28 +9,12 @@ from bulkhead import console
 from bulkhead.errors import UserError
 from bulkhead.output_path import check_output_path
 from bulkhead.running import attach, reach
-from bulkhead.running.reach import (
-    DEFAULT_FORWARDS,
-    ECHO,
-    IPERF,
-    PLOT,
-    SERVICES,
-    ChosenForward,
-    Guest,
-    Service,
-)
+from bulkhead.running.reach import ChosenForward, Guest, Service
 from bulkhead.running.run import RunOptions, boot
 from bulkhead.settings import Settings
 from bulkhead.setup import packages
 from bulkhead.system.assemble import assemble, package_groups, read
-from bulkhead.system.images import (
-    LINUX,
-    LINUX_CHANNELS,
-    LINUX_MEDIA,
-    RTEMS,
-    names_file,
-    programs,
-)
+from bulkhead.system.images import programs
 from bulkhead.system.machine import functions, mac, machine, sound_functions
 from bulkhead.system.model import Console, Partition, System
 from bulkhead.system.parse import is_system
@@ -38,13 +22,6 @@ from bulkhead.system.problems import show
 from bulkhead.system.shared_cores import show_shared_cores
 
 _PORTS_APART = 10_000  # distance between the host ports of one network and the next
-# The other images of ours offer all SERVICES.
-_OFFERS: dict[str, tuple[Service, ...]] = {
-    LINUX: (IPERF,),
-    LINUX_MEDIA: (IPERF,),
-    LINUX_CHANNELS: (PLOT, IPERF),
-    RTEMS: (ECHO, IPERF),
-}
 
 
 def run_system(options: RunOptions, settings: Settings) -> int:
@@ -100,7 +77,10 @@ def guests_of(system: System, chosen: Sequence[ChosenForward]) -> list[Guest]:
         Guest(
             partition.name,
             mac(number),
-            _ports(partition, number * _PORTS_APART),
+            {
+                each.guest_port: each.host_port + number * _PORTS_APART
+                for each in _services(partition)
+            },
             _services(partition),
         )
         for number, (partition, _) in enumerate(functions(system))
@@ -117,14 +97,9 @@ def guests_of(system: System, chosen: Sequence[ChosenForward]) -> list[Guest]:
     return guests
 
 
-def _services(partition: Partition) -> tuple[Service, ...]:
-    return () if names_file(partition.image) else _OFFERS.get(partition.image, SERVICES)
-
-
-def _ports(partition: Partition, apart: int) -> dict[int, int]:
-    if names_file(partition.image):
-        return {guest: host + apart for guest, host in DEFAULT_FORWARDS.items()}
-    return {each.guest_port: each.host_port + apart for each in _services(partition)}
+def _services(partition: Partition) -> Sequence[Service]:
+    """Return the services of a partition. With an initrd of others, Linux is not ours any more."""
+    return () if partition.initrd else reach.offers(partition.image)
 
 
 def _print_partitions(system: System) -> None:
