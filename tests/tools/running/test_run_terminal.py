@@ -232,6 +232,19 @@ def test_response_times_of_budgets(tmp_path: Path) -> None:
         assert screen.wait() == 0
 
 
+def test_the_device_that_a_partition_does_not_own_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "fault.toml"
+    file.write_text(
+        'board = "qemu-virt"\n[[partition]]\nname = "rogue"\ncores = [0]\nmemory = "16 MiB"\n'
+        'image = "rogue"\narguments = "attack=read address=0x4000004"\n'
+    )
+    with terminal("run", str(file)) as screen:
+        screen.expect("bulkhead| rogue is stopped: core 0, address 0x4000004")
+        screen.expect("bulkhead| 0x4000004 is in device 'flash' that no partition owns\r\n")
+        screen.type(_LEAVE)
+        assert screen.wait() == 0
+
+
 @pytest.mark.parametrize("attack", ["spin", "priority address=1"])
 def test_a_busy_partition_is_stopped_and_restarted(tmp_path: Path, attack: str) -> None:
     """It masks all interrupts, or never ends an interrupt of the highest priority."""

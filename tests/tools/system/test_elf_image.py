@@ -225,6 +225,13 @@ def test_addresses_below_the_memory_are_refused(tmp_path: Path) -> None:
     )
 
 
+def test_the_device_at_a_wrong_address_is_named(tmp_path: Path) -> None:
+    elf = Elf(loaded=(CODE, replace(DATA, start=0x4000004, bytes=4)))
+    assert "an image that is linked for 0x4000004, in device 'flash'; " in problems(
+        system(tmp_path, elf)
+    )
+
+
 def test_trusted_dma_is_refused_for_a_linked_image(tmp_path: Path) -> None:
     assert problems(system(tmp_path, Elf(), dma=Dma.TRUSTED)).endswith(
         "'rtos' has dma = \"trusted\", so its memory lies where the board has it free, and its "

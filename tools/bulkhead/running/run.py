@@ -2,6 +2,8 @@
 """Boot a program (./bulkhead run --bare). boot() runs QEMU on this terminal for systems, too."""
 
 import contextlib
+import os
+import select
 import subprocess
 import sys
 import termios
@@ -12,6 +14,7 @@ from pathlib import Path
 from bulkhead.building import build
 from bulkhead.errors import UserError
 from bulkhead.running import attach, reach
+from bulkhead.running.console_pipe import ConsolePipe, Explain
 from bulkhead.running.guest import die_with_parent
 from bulkhead.running.qemu import MAC, Machine, NetworkCard
 from bulkhead.running.reach import ChosenForward, Guest
@@ -84,10 +87,12 @@ def boot(
     prefix: Sequence[str] = (),
     keys: str = "",
     descriptors: Sequence[int] = (),
+    explain: Explain | None = None,
 ) -> int:
     """Run QEMU on this terminal until it ends. Returns the guest's exit status.
 
-    `keys` is a text about keys, printed before QEMU's. QEMU inherits `descriptors`.
+    `keys` is a text about keys, printed before QEMU's. QEMU inherits `descriptors`. `explain` gets
+    each line of the console, and returns the line to print after it, if there is one.
     """
     terminal = sys.stdin.isatty() and sys.stdout.isatty()
     if terminal:
@@ -107,13 +112,30 @@ def boot(
         process = subprocess.Popen(
             command,
             stdin=None if terminal else subprocess.DEVNULL,
+            stdout=None if explain is None else subprocess.PIPE,
             pass_fds=descriptors,
             preexec_fn=die_with_parent,
         )
+        pipe = None if explain is None else ConsolePipe(process, explain)
         try:
-            return process.wait()
+            return _wait(process, pipe)
         finally:
             _end(process)
+            if pipe is not None:
+                pipe.drain()
+
+
+def _wait(process: subprocess.Popen[bytes], pipe: ConsolePipe | None) -> int:
+    """Wait for the end. Pass on what arrives in the pipe."""
+    descriptor = os.pidfd_open(process.pid)
+    try:
+        while process.poll() is None:
+            ready, _, _ = select.select([descriptor, *([pipe] if pipe else [])], [], [])
+            if pipe in ready and not pipe.pass_on():
+                pipe = None
+    finally:
+        os.close(descriptor)
+    return process.returncode
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

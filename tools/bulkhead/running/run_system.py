@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from bulkhead import console
 from bulkhead.errors import UserError
@@ -13,6 +14,7 @@ from bulkhead.running.reach import ChosenForward, Guest, Service
 from bulkhead.running.run import RunOptions, boot
 from bulkhead.settings import Settings
 from bulkhead.setup import packages
+from bulkhead.system.address_names import explain
 from bulkhead.system.assemble import assemble, package_groups, read
 from bulkhead.system.images import programs
 from bulkhead.system.machine import functions, mac, machine, sound_functions
@@ -43,7 +45,13 @@ def run_system(options: RunOptions, settings: Settings) -> int:
             made = machine(
                 system, board, assembled.image, lambda n: connection.networks[n], extra, options.wav
             )
-            return boot(made, connection.prefix, _keys(system), served.descriptors)
+            return boot(
+                made,
+                connection.prefix,
+                _keys(system),
+                served.descriptors,
+                partial(explain, layout=assembled.layout),
+            )
 
 
 def _check_options(options: RunOptions) -> None:

@@ -76,3 +76,11 @@ class Board:
     def pci_interrupt(self, address: PciAddress, pin: int = 1) -> int:
         """Return the INTID of a function's interrupt pin (PCI Local Bus 3.0, 2.2.6)."""
         return self.pci_interrupts[(address.device + pin - 1) % len(self.pci_interrupts)]
+
+
+def device_at(board: Board, address: int) -> str | None:
+    """Return the label of the device with registers at an address, None if there is none."""
+    for label, device in board.devices.items():
+        if any(0 <= address - start < length for start, length in device.registers):
+            return label
+    return None

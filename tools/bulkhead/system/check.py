@@ -12,7 +12,7 @@ from itertools import combinations
 from typing import TypeVar
 
 from bulkhead.errors import UserError
-from bulkhead.system.board import FIRST_SPI, PAGE_BYTES, Board, Device
+from bulkhead.system.board import FIRST_SPI, PAGE_BYTES, Board, Device, device_at
 from bulkhead.system.channel_rules import channel_memory, channel_rules
 from bulkhead.system.credit_cores import core_rules
 from bulkhead.system.description import CORES_MAX, DEVICES_MAX, FUNCTIONS_MAX, PARTITIONS_MAX
@@ -172,7 +172,9 @@ def _executables(system: System, board: Board) -> Iterator[Problem]:
             )
             yield Problem(partition.line_of("dma"), what, 'write "smmu" or "none"')
         elif linked.start < board.memory:
-            what = f"{_name(partition)} has an image that is linked for {linked.start:#x}"
+            label = device_at(board, linked.start)
+            where = f", in device {show(label)}" if label else ""
+            what = f"{_name(partition)} has an image that is linked for {linked.start:#x}{where}"
             fix = f"link it for {board.memory:#x} or above, where its memory is"
             yield Problem(partition.line_of("image"), what, fix)
         elif MEMORY_BYTES_MIN <= partition.memory_bytes < needed:
