@@ -47,7 +47,8 @@ def run(options: RunOptions, settings: Settings) -> int:
     if any(chosen.partition for chosen in options.forwards):
         raise UserError("a bare machine has no partitions", "write --forward GUEST=HOST")
     services = reach.offers(options.name)
-    ports = {each.guest_port: each.host_port for each in (*services, *options.forwards)}
+    ports = {each.guest_port: each.host_port for each in services}
+    ports |= {each.guest_port: each.host_port for each in options.forwards}
     guests = [Guest("", MAC, ports, services)]
     reach.check(guests, options.forwards, tap=options.tap)
     variant = build.Variant("arm64", options.compiler)
@@ -130,8 +131,9 @@ def _wait(process: subprocess.Popen[bytes], pipe: ConsolePipe | None) -> int:
     descriptor = os.pidfd_open(process.pid)
     try:
         while process.poll() is None:
-            ready, _, _ = select.select([descriptor, *([pipe] if pipe else [])], [], [])
-            if pipe in ready and not pipe.pass_on():
+            output = [pipe.fileno()] if pipe is not None else []
+            ready, _, _ = select.select([descriptor, *output], [], [])
+            if pipe is not None and pipe.fileno() in ready and not pipe.pass_on():
                 pipe = None
     finally:
         os.close(descriptor)
