@@ -63,6 +63,7 @@ def test_lines() -> None:
         assert lines.of_table(1, "list", 0) == (25, {"x": 26, "y": 27})
         assert lines.of_table(1, "list", 1) == (29, {})
         assert lines.of_table(1, "list", 2) == (25, {})
+        assert lines.of_table(0, "sub", 0) == (21, {"name": 22})
         assert lines.of_table(1, "pci", 0) == (24, {})
         assert lines.of_table(0, "list", 0) == (12, {})
         assert lines.of_top_table("channel", 0) == (34, {"from": 35})

@@ -11,11 +11,13 @@ import pytest
 from bulkhead.errors import UserError
 from bulkhead.running import reach
 from bulkhead.running.qemu import Forward, UserNetwork
+from bulkhead.running.qemu_devices import check_devices
 from bulkhead.running.reach import IPERF, Guest, parse_forward
 from bulkhead.running.run import RunOptions
 from bulkhead.running.run_system import guests_of, run_system
 from bulkhead.settings import Settings
 from bulkhead.system import board_tree
+from bulkhead.system.emulated import parse_device
 from bulkhead.system.images import programs
 from bulkhead.system.machine import machine
 from bulkhead.system.model import Console, Dma, Partition, PciAddress, System
@@ -175,6 +177,99 @@ def test_sound_device_is_no_network_card() -> None:
     board = board_tree.load("qemu-virt")
     made = machine(both, board, Path("/image"), lambda _: UserNetwork(), wav=Path("a,b.wav"))
     assert "wav,path=a,,b.wav,id=audio0" in made.arguments([])
+
+
+def emulating(folder: Path, *devices: str, dma: Dma = Dma.SMMU) -> System:
+    """Return a system with devices from slot 2 on. Its files are in the folder."""
+    addresses = [PciAddress(0, 2 + number, 0) for number in range(len(devices))]
+    partition = replace(
+        NET,
+        pci=tuple(addresses),
+        dma=dma,
+        emulated={
+            address: parse_device(text) for address, text in zip(addresses, devices, strict=True)
+        },
+    )
+    return replace(system(partition), file=folder / "system.toml")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("disk:a.img,serial=x", "-drive if=none,id=drive0,format=raw,file={file} -device "
+         "virtio-blk-pci,id=device0,bus=pcie.0,addr=2.0,drive=drive0,disable-legacy=on,"
+         "iommu_platform=on,serial=x"),
+        ("nvme:a.img", "-device nvme,id=device0,bus=pcie.0,addr=2.0,serial=bulkhead0,drive=drive0"),
+        ("ahci:a.img", "-device ich9-ahci,id=device0,bus=pcie.0,addr=2.0 "
+         "-device ide-hd,bus=device0.0,drive=drive0"),
+        ("xhci:a.img", "-device qemu-xhci,id=device0,bus=pcie.0,addr=2.0 "
+         "-device usb-storage,bus=device0.0,drive=drive0"),
+        ("xhci", "-device qemu-xhci,id=device0,bus=pcie.0,addr=2.0"),
+        ("vsock:7", "-device vhost-vsock-pci,id=device0,bus=pcie.0,addr=2.0,guest-cid=7,"
+         "disable-legacy=on,iommu_platform=on"),
+        ("qemu:virtio-rng-pci,max-bytes=9", "-device virtio-rng-pci,id=device0,bus=pcie.0,"
+         "addr=2.0,disable-legacy=on,iommu_platform=on,max-bytes=9"),
+        ("qemu:e1000", "-device e1000,id=device0,bus=pcie.0,addr=2.0"),
+        ("sound,debug=1", "-device intel-hda,id=sound0,bus=pcie.0,addr=2.0,msi=off,debug=1"),
+    ],
+)  # fmt: skip
+def test_devices_of_qemu(tmp_path: Path, text: str, expected: str) -> None:
+    file = tmp_path / "a.img"
+    file.write_bytes(b"disk")
+    made = emulating(tmp_path, text)
+    assert expected.format(file=file) in arguments(made)
+    assert "virtio-net" not in arguments(made)
+    assert guests_of(made, []) == []
+
+
+def test_network_device_with_properties(tmp_path: Path) -> None:
+    made = emulating(tmp_path, "network,mq=on", "xhci", "network", dma=Dma.TRUSTED)
+    text = arguments(made)
+    assert "nic0,netdev=net0,mac=52:54:00:12:34:56,bus=pcie.0,addr=2.0,mq=on" in text
+    assert "nic1,netdev=net1,mac=52:54:00:12:34:57,bus=pcie.0,addr=4.0" in text
+    assert "iommu_platform" not in text
+    assert len(guests_of(made, [])) == 2
+
+
+def test_disk_images(tmp_path: Path) -> None:
+    """The format is that of the file's first bytes; commas of a folder are doubled."""
+    folder = tmp_path / "a,b"
+    folder.mkdir()
+    (folder / "q").write_bytes(b"QFI\xfb" + bytes(100))
+    assert f"format=qcow2,file={tmp_path}/a,,b/q" in arguments(emulating(folder, "nvme:q"))
+
+
+def test_a_device_of_several_functions() -> None:
+    several = replace(NET, pci=(PciAddress(0, 2, 0), PciAddress(0, 2, 1), PciAddress(0, 3, 0)))
+    text = arguments(system(several))
+    assert "addr=2.0,multifunction=on" in text
+    assert text.count("multifunction") == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("qemu:virtio-rgn-pci", "00:02.0: QEMU has no PCI device 'virtio-rgn-pci'; write "
+                                "'virtio-rng-pci'"),
+        ("qemu:pl011", "QEMU has no PCI device 'pl011'; "),
+        ("disk:a.img,seriall=3", "device 'virtio-blk-pci' has no property 'seriall'; write "
+                                 "'serial'"),
+        ("vsock:3", "00:02.0: this machine has no /none that you can open; as root, load"),
+    ],
+)  # fmt: skip
+def test_devices_that_qemu_does_not_have(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, message: str
+) -> None:
+    monkeypatch.setattr("bulkhead.running.qemu_devices.VHOST_VSOCK", Path("/none"))
+    with pytest.raises(UserError) as refused:
+        check_devices(emulating(tmp_path, text))
+    assert message in str(refused.value)
+    assert "system.toml:1: partition 'net': " in str(refused.value)
+
+
+def test_devices_that_qemu_has(tmp_path: Path) -> None:
+    texts = ("network,mq=on", "sound", "disk:a,serial=3", "nvme:a", "ahci:a", "xhci:a")
+    check_devices(emulating(tmp_path, *texts, "qemu:virtio-rng-pci,max-bytes=3"))
 
 
 def test_wav_needs_sound(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -14,7 +14,9 @@ from devicetree import dtlib
 from bulkhead.errors import UserError
 from bulkhead.setup import qemu_program
 from bulkhead.system import board_tree
+from bulkhead.system.check import check
 from bulkhead.system.model import PciAddress
+from bulkhead.system.parse import parse
 
 # Values that QEMU chooses at each start, or that its options choose.
 _NO_FACTS = {"phandle", "rng-seed", "kaslr-seed"}
@@ -64,6 +66,63 @@ def test_devicetree_is_that_of_qemu(tmp_path: Path) -> None:
     assert set(ours) == set(theirs)
     different = [fact for fact in ours if not _same(ours[fact], theirs[fact])]
     assert different == []
+
+
+def _with_cores(folder: Path, count: int) -> board_tree.BoardTree:
+    path = folder / "many"
+    path.mkdir()
+    (path / "board.toml").write_text(f'like = "qemu-virt"\n[qemu]\ncores = {count}\n')
+    return board_tree.load(str(path))
+
+
+def test_sixteen_cores(tmp_path: Path) -> None:
+    board = _with_cores(tmp_path, 16)
+    assert (board.name, board.core_count) == ("many", 16)
+    assert [core.affinity for core in board.cores] == list(range(16))
+    assert len({core.redistributor for core in board.cores}) == 16
+    assert {"cpu15", "cpu3"} <= set(board.reserved)
+
+
+@pytest.mark.parametrize("count", [5, 10])  # QEMU numbers nodes in decimal
+def test_devicetree_with_more_cores_is_that_of_qemu(tmp_path: Path, count: int) -> None:
+    board = _with_cores(tmp_path, count)
+    ours, theirs = _facts(board.tree), _facts(_dumped(tmp_path, board))
+    assert set(ours) == set(theirs)
+    assert [fact for fact in ours if not _same(ours[fact], theirs[fact])] == []
+
+
+def test_a_board_outside_of_the_tree(tmp_path: Path) -> None:
+    folder = tmp_path / "own"
+    shutil.copytree(board_tree.BOARDS / "qemu-virt", folder)
+    path = tmp_path / "system.toml"
+    path.write_text(
+        'board = "./own"\n[[partition]]\nname = "a"\ncores = [3]\nmemory = "2MiB"\nimage = "boot"\n'
+    )
+    board = check(parse(path), board_tree.load)
+    assert (board.name, board.core_count) == ("own", 4)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (None, "there is no board '{folder}'; the boards are: qemu-virt, qemu-virt-secure, or the "
+               "path of a folder with board.toml"),
+        ("cores = 17", "board 'own' is damaged: [qemu] has 17 cores, and may have 4 to 16; look "
+                       "into {folder}"),
+        ("cores = 3", "[qemu] has 3 cores, and may have 4 to 16; "),
+        ("cores = true", "[qemu] has True cores, and may have 4 to 16; "),
+        ("cores = 'x'", "[qemu] has 'x' cores, and may have 4 to 16; "),
+        ("cores =", "board 'own' is damaged: Invalid value"),
+    ],
+)  # fmt: skip
+def test_bad_boards_outside_of_the_tree(tmp_path: Path, text: str | None, message: str) -> None:
+    folder = Path("/none") if text is None else tmp_path / "own"
+    if text is not None:
+        folder.mkdir()
+        (folder / "board.toml").write_text(f'like = "qemu-virt"\n[qemu]\n{text}\n')
+    with pytest.raises(UserError) as refused:
+        board_tree.load(str(folder))
+    assert message.format(folder=folder) in str(refused.value)
 
 
 def test_facts_for_the_checker() -> None:

@@ -10,6 +10,7 @@ from bulkhead import console
 from bulkhead.errors import UserError
 from bulkhead.output_path import check_output_path
 from bulkhead.running import attach, reach
+from bulkhead.running.qemu_devices import check_devices
 from bulkhead.running.reach import ChosenForward, Guest, Service
 from bulkhead.running.run import RunOptions, boot
 from bulkhead.settings import Settings
@@ -35,6 +36,7 @@ def run_system(options: RunOptions, settings: Settings) -> int:
     reach.check(guests, options.forwards, tap=options.tap)
     groups = {"run"} | ({"tap"} if options.tap else set())
     packages.ensure(groups | package_groups(system, options.compiler), settings)
+    check_devices(system)
     assembled = assemble(system, board, settings, options.compiler)
     with attach.serve(assembled.layout) as served:
         extra = [*served.arguments, *options.extra]

@@ -19,8 +19,9 @@ from bulkhead.layouts.hypervisor import (
     PCI_LIMIT,
     SPI_LIMIT,
 )
-from bulkhead.paths import ROOT
+from bulkhead.paths import ROOT, display
 from bulkhead.system.board import FIRST_SPI, Board, Device
+from bulkhead.system.board_cores import more_cores
 from bulkhead.system.board_memory import (
     is_memory,
     kept_by_tree,
@@ -28,7 +29,7 @@ from bulkhead.system.board_memory import (
     pages_of_memory,
     reserved_nodes,
 )
-from bulkhead.system.problems import choose, show
+from bulkhead.system.problems import choose, is_file, show
 from bulkhead.system.tree_nodes import (
     GIC,
     PCI_DEVICES,
@@ -159,17 +160,27 @@ _DAMAGES = (
 
 
 def load(name: str) -> BoardTree:
-    """Load a board by the name of its folder."""
+    """Load a board by the name of its folder in boards/, or by the path of another folder."""
     known = [path.parent.name for path in BOARDS.glob("*/board.toml")]
-    if name not in known:
-        raise UserError(f"there is no board {show(name)}", choose(name, known, "boards"))
+    folder = BOARDS / name  # the path itself, if it is one
+    if name not in known and not ("/" in name and is_file(folder / "board.toml")):
+        raise UserError(
+            f"there is no board {show(name)}",
+            f"{choose(name, known, 'boards')}, or the path of a folder with board.toml",
+        )
     try:
         settings = _settings(name)
-        return _load(name, parse(source(name)), settings)
+        with more_cores(source(name), settings["qemu"].get("cores")) as tree:
+            return _load(folder.name, parse(tree), settings)
     except Unfit as error:
-        raise UserError(f"board '{name}' can't be used: {error.what}", error.fix) from None
+        raise UserError(
+            f"board '{folder.name}' can't be used: {error.what}", error.fix
+        ) from None
     except _DAMAGES as error:
-        raise UserError(f"board '{name}' is damaged: {error}", f"look into boards/{name}") from None
+        where = display(folder) if "/" in name else f"boards/{name}"
+        raise UserError(
+            f"board '{folder.name}' is damaged: {error}", f"look into {where}"
+        ) from None
 
 
 def source(name: str) -> Path:

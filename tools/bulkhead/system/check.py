@@ -17,6 +17,7 @@ from bulkhead.system.channel_rules import channel_memory, channel_rules
 from bulkhead.system.credit_cores import core_rules
 from bulkhead.system.description import CORES_MAX, DEVICES_MAX, FUNCTIONS_MAX, PARTITIONS_MAX
 from bulkhead.system.elf_image import Executable
+from bulkhead.system.emulated import rules_of_devices
 from bulkhead.system.images import executable, image_bytes, image_file, initrd_file
 from bulkhead.system.layout import DEVICETREE_BYTES, page_up
 from bulkhead.system.manager_rules import manager_rules
@@ -456,6 +457,7 @@ _RULES_OF_ANY_BOARD: tuple[Callable[[System], Iterator[Problem]], ...] = (
     _images,
     _maintenance,
     _dma,
+    rules_of_devices,
     vcpu_rules,
     manager_rules,
     channel_rules,

@@ -13,8 +13,8 @@ from typing import Any
 class Lines:
     """The first lines of keys: of the top level, of each [[partition]], and of its lists of tables.
 
-    A list of tables is found by the number of its partition and by its key. Other lists of tables
-    of the top level, such as [[core]], are found by their key.
+    A list of tables is found by the number of its partition and by its key; a single table is its
+    first. Other lists of tables of the top level, such as [[core]], are found by their key.
     """
 
     keys: dict[str, int] = field(default_factory=dict)
@@ -69,7 +69,7 @@ def find_lines(text: str) -> Lines:
         elif key == "partition" and lines.partitions:
             name = next(iter(inside), "")
             lines.partitions[-1][1].setdefault(name, number)
-            if isinstance(inside.get(name), list):
+            if isinstance(inside.get(name), list) or inside.get(name) == {}:
                 place = len(lines.partitions) - 1, name
                 lines.lists.setdefault(place, []).append((number, table))
     return lines

@@ -3,14 +3,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from bulkhead.running.qemu import Machine, Network, NetworkCard, escape
 from bulkhead.system.board_tree import BoardTree
+from bulkhead.system.emulated import AHCI, DISK, NVME, VSOCK, XHCI, Emulated, path_of
 from bulkhead.system.model import Partition, PciAddress, System
 
 _FIRST_MAC = 0x525400123456
+_VIRTIO = re.compile(r"(virtio|vhost)-.*-pci")  # devices that may be transitional
+_QCOW2 = b"QFI\xfb"  # begins a file of this format
 
 
 def mac(number: int) -> str:
@@ -21,14 +27,13 @@ def mac(number: int) -> str:
 def functions(system: System) -> Iterator[tuple[Partition, PciAddress]]:
     """Yield the PCI functions of partitions that are network cards, in the order of the file."""
     for partition in system.partitions:
-        for address in partition.pci:
-            if address not in partition.sound:
-                yield partition, address
+        for address in partition.cards:
+            yield partition, address
 
 
-def sound_functions(system: System) -> list[PciAddress]:
+def sound_functions(system: System) -> list[tuple[Partition, PciAddress]]:
     """Return the PCI functions of partitions that are sound devices, in the order of the file."""
-    return [each for partition in system.partitions for each in partition.sound]
+    return [(owner, each) for owner in system.partitions for each in owner.sound_devices]
 
 
 def machine(
@@ -50,12 +55,12 @@ def machine(
             network(number),
             mac=mac(number),
             options={
-                "bus": "pcie.0",
-                "addr": f"{address.device:x}.{address.function:x}",
+                **_place(system, address),
                 **({"iommu_platform": "on"} if smmu else {}),
+                **_chosen(partition, address),
             },
         )
-        for number, (_, address) in enumerate(functions(system))
+        for number, (partition, address) in enumerate(functions(system))
     ]
     return Machine(
         image,
@@ -67,26 +72,90 @@ def machine(
         semihosting=False,  # a partition must not end the machine
         extra=[
             *(settings["smmu"]["arguments"] if smmu else []),
-            *_sound_arguments(sound_functions(system), wav),
+            *_sound_arguments(system, wav),
+            *device_arguments(system),
             *extra,
         ],
     )
 
 
-def _sound_arguments(addresses: Sequence[PciAddress], wav: Path | None) -> list[str]:
+def _place(system: System, address: PciAddress) -> dict[str, str]:
+    """Return the properties that put a device at an address of bus 0."""
+    owned = {each for partition in system.partitions for each in partition.pci}
+    others = any(replace(address, function=number) in owned for number in range(1, 8))
+    return {
+        "bus": "pcie.0",
+        "addr": f"{address.device:x}.{address.function:x}",
+        **({"multifunction": "on"} if address.function == 0 and others else {}),
+    }
+
+
+def _chosen(partition: Partition, address: PciAddress) -> dict[str, str]:
+    """Return the properties that the system file gives to the device."""
+    device = partition.emulated.get(address)
+    return dict(device.properties) if device else {}
+
+
+def _option(name: str, properties: Mapping[str, object]) -> str:
+    """Return a value of QEMU's option -device."""
+    return ",".join([name, *(f"{key}={escape(value)}" for key, value in properties.items())])
+
+
+def _sound_arguments(system: System, wav: Path | None) -> list[str]:
     """Return the options for Intel HDA controllers, each with a codec.
 
     The codec has no volume of its own, which the guest would have to set. MSI is off because the
     board has no ITS.
     """
     arguments: list[str] = []
-    for number, address in enumerate(addresses):
-        place = f"bus=pcie.0,addr={address.device:x}.{address.function:x}"
+    for number, (partition, address) in enumerate(sound_functions(system)):
+        properties = {"id": f"sound{number}", **_place(system, address), "msi": "off"}
+        properties |= _chosen(partition, address)
         is_written = number == 0 and wav is not None
         backend = f"wav,path={escape(wav)}" if is_written else "none"
         arguments += [
             "-audiodev", f"{backend},id=audio{number}",
-            "-device", f"intel-hda,id=sound{number},{place},msi=off",
+            "-device", _option("intel-hda", properties),
             "-device", f"hda-output,bus=sound{number}.0,audiodev=audio{number},mixer=off",
         ]  # fmt: skip
     return arguments
+
+
+def device_arguments(system: System) -> list[str]:
+    """Return the options for all devices but network cards and sound devices."""
+    arguments: list[str] = []
+    number = 0
+    for partition in system.partitions:
+        for address, device in partition.emulated.items():
+            if address in (*partition.cards, *partition.sound_devices):
+                continue
+            arguments += _device(system, address, device, number)
+            number += 1
+    return arguments
+
+
+def _device(system: System, address: PciAddress, device: Emulated, number: int) -> list[str]:
+    drive, identity = f"drive{number}", f"device{number}"
+    name = device.name
+    properties = {
+        DISK: {"drive": drive},
+        NVME: {"serial": f"bulkhead{number}", "drive": drive},
+        VSOCK: {"guest-cid": device.value},
+    }.get(device.kind, {})
+    behind = {AHCI: "ide-hd", XHCI: "usb-storage"}.get(device.kind) if device.file else None
+    if _VIRTIO.fullmatch(name):
+        properties |= {"disable-legacy": "on"}
+        properties |= {"iommu_platform": "on"} if system.uses_smmu else {}
+    properties = {"id": identity, **_place(system, address), **properties}
+    arguments = _drive(path_of(system, device), drive) if device.file else []
+    arguments += ["-device", _option(name, properties | dict(device.properties))]
+    if behind:
+        arguments += ["-device", f"{behind},bus={identity}.0,drive={drive}"]
+    return arguments
+
+
+def _drive(path: Path, identity: str) -> list[str]:
+    with path.open("rb") as stream:
+        kind = "qcow2" if stream.read(len(_QCOW2)) == _QCOW2 else "raw"
+    read_only = "" if os.access(path, os.W_OK) else ",readonly=on"
+    return ["-drive", f"if=none,id={identity},format={kind},file={escape(path)}{read_only}"]

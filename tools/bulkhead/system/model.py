@@ -9,9 +9,12 @@ from enum import Enum
 from functools import cached_property
 from pathlib import Path
 
+from bulkhead.system.emulated import NETWORK, SOUND, Emulated
+
 WEIGHT_DEFAULT = 256  # as in Xen
 QUANTUM_DEFAULT = 10_000_000  # nanoseconds
 UTILIZATION_MIN = 0.001
+_CARD = Emulated(NETWORK)
 
 
 class Dma(Enum):
@@ -170,6 +173,26 @@ class Partition:
     # shared by weights their turns. None: if all VCPUs of the system have room with it.
     aligned: bool | None = None
     sound: tuple[PciAddress, ...] = ()  # those of `pci` that QEMU makes sound devices
+    emulated: Mapping[PciAddress, Emulated] = field(default_factory=dict)  # others of QEMU
+    device_lines: Mapping[str, int] = field(default_factory=dict)  # of `emulated`, by address
+
+    @property
+    def cards(self) -> list[PciAddress]:
+        """The PCI functions that are network cards in QEMU: those without another device."""
+        return [
+            each
+            for each in self.pci
+            if each not in self.sound_devices and self.emulated.get(each, _CARD).kind == NETWORK
+        ]
+
+    @property
+    def sound_devices(self) -> list[PciAddress]:
+        """The PCI functions that are sound devices in QEMU."""
+        return [
+            each
+            for each in self.pci
+            if each in self.sound or self.emulated.get(each, _CARD).kind == SOUND
+        ]
 
     @property
     def share_weight(self) -> int:

@@ -15,6 +15,7 @@ from bulkhead.errors import UserError
 from bulkhead.layouts.kernel import CHANNEL_RING_MAX, CHANNEL_RING_MIN, THREAD_NAME_BYTES
 from bulkhead.paths import ROOT, display
 from bulkhead.system.description import NAME_BYTES, QUANTUM_MAX, QUANTUM_MIN, WEIGHT_MAX
+from bulkhead.system.emulated import Emulated, parse_device
 from bulkhead.system.lines import Lines, find_lines
 from bulkhead.system.model import (
     QUANTUM_DEFAULT,
@@ -109,7 +110,7 @@ def parse(file: Path) -> System:
     problems = [
         _unknown(lines.keys[key], key, known, "the file") for key in content if key not in known
     ]
-    board = _board(content, lines, problems)
+    board = _board(file, content, lines, problems)
     cores = _core_tables(content, lines, problems)
     partitions = _partitions(content, lines, problems)
     channels = _channels(content, lines, problems)
@@ -164,12 +165,14 @@ def _unknown(line: int, key: str, known: tuple[str, ...], where: str) -> Problem
     return Problem(line, f"{where} has an unknown key {show(key)}", choose(key, known, "keys"))
 
 
-def _board(content: Mapping[str, Any], lines: Lines, problems: list[Problem]) -> str:
+def _board(file: Path, content: Mapping[str, Any], lines: Lines, problems: list[Problem]) -> str:
     if "board" not in content:
         problems.append(Problem(1, "the file names no board", 'write board = "qemu-virt"'))
         return ""
     try:
-        return _string(content["board"])
+        board = _string(content["board"])
+        # A path begins in the folder of the system file; a name is that of a folder of boards/.
+        return str((file.parent / board).absolute()) if "/" in board else board
     except _Wrong as wrong:
         what = f"board is {show(content['board'])}"
         problems.append(Problem(lines.keys["board"], what, wrong.fix))
@@ -242,6 +245,8 @@ def _partition(
     if len(problems) > before:
         return None
     values["memory_bytes"] = values.pop("memory")
+    values["emulated"] = values.pop("qemu")
+    _, values["device_lines"] = lines.of_table(index, "qemu", 0)
     line, key_lines = place
     vcpus = tuple(vcpu for vcpu in made if vcpu is not None)
     return Partition(**values, line=line, key_lines=key_lines, vcpus=vcpus)
@@ -394,6 +399,24 @@ def _pci_address(value: Any) -> PciAddress:
     return PciAddress(int(found[1], 16), int(found[2], 16), int(found[3]))
 
 
+def _devices(value: Any) -> dict[PciAddress, Emulated]:
+    if not isinstance(value, dict):
+        raise _Wrong('write a table, such as {"00:03.0" = "disk:root.img"}')
+    devices = {}
+    for key, text in value.items():
+        try:
+            address = _pci_address(key)
+        except _Wrong as wrong:
+            raise _Wrong(wrong.fix, f"{show(key)} in qemu is no address") from None
+        if not isinstance(text, str) or not text.isprintable():
+            raise _Wrong('write a text, such as "disk:root.img"', f"qemu has {show(text)}")
+        try:
+            devices[address] = parse_device(text)
+        except UserError as error:
+            raise _Wrong(error.fix, f"{address} of qemu is {show(text)}: {error.what}") from None
+    return devices
+
+
 def _one_of(kind: type[Enum]) -> Callable[[Any], Any]:
     known = {each.value: each for each in kind}
 
@@ -451,6 +474,7 @@ _PARTITION_KEYS: dict[str, Callable[[Any], Any]] = {
     "devices": lambda value: _list(value, _string, '["rtc"]'),
     "pci": lambda value: _list(value, _pci_address, '["00:02.0"]'),
     "sound": lambda value: _list(value, _pci_address, '["00:03.0"]'),
+    "qemu": _devices,
     "dma": _one_of(Dma),
     "console": _one_of(Console),
     "restart": _one_of(Restart),
@@ -470,12 +494,13 @@ _PARTITION_KEYS: dict[str, Callable[[Any], Any]] = {
     "aligned": _flag,
 }
 _EXAMPLES = {"name": '"net"', "cores": "[0, 1]", "memory": '"64 MiB"', "image": '"demo"'}
-_DEFAULTS = {
+_DEFAULTS: dict[str, Any] = {
     "initrd": None,
     "arguments": "",
     "devices": (),
     "pci": (),
     "sound": (),
+    "qemu": {},
     "dma": Dma.NONE,
     "console": Console.OUTPUT,
     "restart": Restart.AFTER_RESET,

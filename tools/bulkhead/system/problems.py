@@ -52,6 +52,14 @@ def choose(name: str, known: Collection[str], kind: str) -> str:
     return f"the {kind} are: {', '.join(sorted(known))}" if known else f"there are no {kind}"
 
 
+def is_file(path: Path) -> bool:
+    """Return True if there is such a file. A name that no file can have is none."""
+    try:
+        return path.is_file()
+    except (OSError, ValueError):  # too long for the file system, or with a null character
+        return False
+
+
 def size(count: int) -> str:
     """Return a number of bytes in the largest unit that needs no fraction."""
     for shift, unit in ((30, "GiB"), (20, "MiB"), (10, "KiB")):
