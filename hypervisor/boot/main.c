@@ -16,6 +16,7 @@
 #include "hypervisor/registers.h"
 #include "manager/manager.h"
 #include "memory/stage2.h"
+#include "pci/address.h"
 #include "pci/config_space.h"
 #include "scheduler/scheduler.h"
 #include "smmu/smmu.h"
@@ -229,14 +230,24 @@ static void report_large_bars(struct partition *partition)
 
             if (bytes != 0) {
                 terminal_print_event(partition,
-                                     "can't use BAR %u of device %x%x:%x%x.%x: it has 0x%lx bytes, "
+                                     "can't use BAR %u of device " PCI_ADDRESS_FORMAT
+                                     ": it has 0x%lx bytes, "
                                      "and the window of the partition 0x%lx",
-                                     bar, address >> 12, address >> 8 & 0xf, address >> 7 & 1,
-                                     address >> 3 & 0xf, address & 7, bytes,
+                                     bar, PCI_ADDRESS_DIGITS(address), bytes,
                                      described->pci_memory_bytes);
             }
         }
     }
+}
+
+/* Names the function as the system file does. */
+static _Noreturn void refuse_unresettable(const struct partition *partition, uint32_t function)
+{
+    terminal_print("the system can't start: nothing resets PCI function " PCI_ADDRESS_FORMAT
+                   " of %s, which may restart",
+                   PCI_ADDRESS_DIGITS(function), partition->constant.described->name);
+    terminal_send_all();
+    monitor_halt();
 }
 
 static void make_partition(const struct description *system, uint32_t index)
@@ -254,7 +265,7 @@ static void make_partition(const struct description *system, uint32_t index)
     report_large_bars(partition);
     if (unresettable != PCI_NO_FUNCTION &&
         partition->constant.described->restart == DESCRIPTION_RESTART_AFTER_RESET) {
-        boot_refuse("a partition may restart, and nothing resets its PCI function", unresettable);
+        refuse_unresettable(partition, unresettable);
     }
     assign_smmu_events(partition);
 }

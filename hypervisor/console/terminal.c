@@ -273,8 +273,7 @@ void terminal_report_problem(uint64_t uart, const struct description_problem *pr
     terminal_failed(problem->text, problem->value);
 }
 
-/* Waits until all output is sent, because no core may be left to send it after a failure. */
-static void send_all(void)
+void terminal_send_all(void)
 {
     lock_terminal();
     if (terminal.uart != 0) {
@@ -286,7 +285,7 @@ static void send_all(void)
 void terminal_failed(const char *text, uint64_t number)
 {
     terminal_print("the system can't start: %s 0x%lx", text, number);
-    send_all();
+    terminal_send_all();
 }
 
 void terminal_explain(const char *text)
@@ -299,10 +298,10 @@ void terminal_failure(uint64_t syndrome, uint64_t pc, uint64_t address)
     if (terminal.explanation != NULL) {
         terminal_failed(terminal.explanation, address);
     } else {
-        send_all(); /* so that no quota drops the report */
+        terminal_send_all(); /* so that no quota drops the report */
         terminal_print("a monitor failed: address 0x%lx, syndrome 0x%lx, pc 0x%lx", address,
                        syndrome, pc);
-        send_all();
+        terminal_send_all();
     }
 }
 

@@ -46,6 +46,9 @@ void terminal_report_problem(uint64_t uart, const struct description_problem *pr
 /* Prints "the system can't start", `text` and `number`, and waits until all output is sent. Boot,
  * also with the MMU off. */
 void terminal_failed(const char *text, uint64_t number);
+/* Waits until all output is sent, because no core may be left to send it after a failure. Any core.
+ */
+void terminal_send_all(void);
 /* Sets the text that explains an exception at an access from now on: terminal_failure() prints it
  * with the address. NULL: an exception would be an error of the hypervisor. Boot. */
 void terminal_explain(const char *text);

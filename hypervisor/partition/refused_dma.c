@@ -9,6 +9,7 @@
 #include "partition/fault.h"
 #include "partition/life.h"
 #include "partition/recall.h"
+#include "pci/address.h"
 #include "smmu/registers.h"
 #include "smmu/smmu.h"
 
@@ -147,9 +148,8 @@ void refused_dma_take(struct vcpu *vcpu)
     }
     fault_record(vcpu, event.type, event.address, 0);
     uart_flush(partition, true);
-    terminal_print_fault(partition, "is stopped: device %x%x:%x%x.%x, DMA %s at 0x%lx, event 0x%x",
-                         event.stream >> 12, event.stream >> 8 & 0xf, event.stream >> 7 & 1,
-                         event.stream >> 3 & 0xf, event.stream & 7, event.read ? "read" : "write",
-                         event.address, event.type);
+    terminal_print_fault(
+        partition, "is stopped: device " PCI_ADDRESS_FORMAT ", DMA %s at 0x%lx, event 0x%x",
+        PCI_ADDRESS_DIGITS(event.stream), event.read ? "read" : "write", event.address, event.type);
     life_request(vcpu, REQUEST_STOP);
 }

@@ -61,6 +61,25 @@ def test_board_without_smmu(start_guest: StartGuest) -> None:
     assert refused(start_guest, board) == "the board has no SMMU at 0x9050000"
 
 
+def test_function_without_a_reset(start_guest: StartGuest, tmp_path: Path) -> None:
+    """Only the board can tell that it has none. The message has the system file's names."""
+    file = tmp_path / "sound.toml"
+    file.write_text(
+        'board = "qemu-virt"\n'
+        '[[partition]]\nname = "control"\ncores = [0]\nmemory = "16 MiB"\nimage = "control"\n'
+        '[[partition]]\nname = "media"\ncores = [1]\nmemory = "16 MiB"\nimage = "boot"\n'
+        'pci = ["00:03.0"]\nsound = ["00:03.0"]\ndma = "smmu"\n'
+    )
+    system, board = read(str(file))
+    made = assemble(system, board, Settings())
+    guest = start_guest(machine(system, board, made.image, lambda _: UserNetwork()))
+    line = guest.wait_for_match(r"(?m)^bulkhead\| .*$", timeout=30).strip()
+    assert line == (
+        "bulkhead| the system can't start: nothing resets PCI function 00:03.0 of media, "
+        "which may restart"
+    )
+
+
 def test_board_with_too_little_memory(start_guest: StartGuest) -> None:
     last = max(assembled().layout.places, key=lambda place: place.physical)
     lacking = last.physical + last.memory.bytes - assembled().layout.board.memory

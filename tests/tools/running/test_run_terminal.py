@@ -240,7 +240,7 @@ def test_the_device_that_a_partition_does_not_own_is_named(tmp_path: Path) -> No
     )
     with terminal("run", str(file)) as screen:
         screen.expect("bulkhead| rogue is stopped: core 0, address 0x4000004")
-        screen.expect("bulkhead| 0x4000004 is in device 'flash' that no partition owns\r\n")
+        screen.expect("bulkhead| 0x4000004 is in device 'flash' that no partition owns")
         screen.type(_LEAVE)
         assert screen.wait() == 0
 
