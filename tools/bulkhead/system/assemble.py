@@ -102,7 +102,7 @@ def _files(system: System, partition: Partition, compiler: str) -> Files:
         kernel = build.guest_image(partition.image, compiler)
     try:
         initrd_bytes = initrd.read_bytes() if initrd else b""
-        if linked := executable(kernel):
+        if linked := executable(kernel, partition):
             return Files(linked.content(), initrd_bytes, linked)
         return Files(kernel.read_bytes(), initrd_bytes)
     except OSError as error:

@@ -18,8 +18,19 @@ from bulkhead.system.credit_cores import core_rules
 from bulkhead.system.description import CORES_MAX, DEVICES_MAX, FUNCTIONS_MAX, PARTITIONS_MAX
 from bulkhead.system.elf_image import Executable
 from bulkhead.system.emulated import rules_of_devices
-from bulkhead.system.images import executable, image_bytes, image_file, initrd_file
-from bulkhead.system.layout import DEVICETREE_BYTES, page_up
+from bulkhead.system.images import (
+    executable,
+    image_bytes,
+    image_file,
+    initrd_file,
+    names_file,
+)
+from bulkhead.system.layout import (
+    DEVICETREE_BYTES,
+    leaves_room_at_the_start,
+    page_up,
+    placed,
+)
 from bulkhead.system.manager_rules import manager_rules
 from bulkhead.system.model import Console, Dma, Maintenance, Partition, Restart, System
 from bulkhead.system.problems import Problem, choose, refuse, show, size
@@ -139,9 +150,14 @@ def _images(system: System) -> Iterator[Problem]:
     """Check the sizes of existing images. layout.py checks images that are built later."""
     for partition in system.partitions:
         needed, key = DEVICETREE_BYTES, "image"
+        own = [name for name in ("load", "entry") if getattr(partition, name) is not None]
+        if own and not names_file(partition.image):  # whether it is built yet or not
+            what = f"{_name(partition)}: image {show(partition.image)} is an arm64 Image"
+            yield Problem(partition.line_of(own[0]), what, f"leave {own[0]} out")
+            continue
         try:
             image = image_file(system, partition)
-            if image and image.is_file() and not executable(image):
+            if image and image.is_file() and not executable(image, partition):
                 needed += page_up(image_bytes(image))
             key = "initrd"
             initrd = initrd_file(system, partition)
@@ -165,18 +181,25 @@ def _executables(system: System, board: Board) -> Iterator[Problem]:
         linked, initrd_bytes = _linked(system, partition)
         if linked is None:
             continue
-        needed = page_up(linked.end - board.memory) + page_up(initrd_bytes) + DEVICETREE_BYTES
-        if partition.dma is Dma.TRUSTED:
+        how, verb = (
+            ("linked for", "link it for") if partition.load is None else ("at", "load it to")
+        )
+        is_movable = linked.alignment != 0 and partition.load is None
+        linked = placed(linked, partition, board.memory)
+        needed = page_up(linked.end - board.memory) + page_up(initrd_bytes)
+        if system.manager or not leaves_room_at_the_start(linked, board.memory):
+            needed += DEVICETREE_BYTES
+        if partition.dma is Dma.TRUSTED and not is_movable:
             what = (
                 f'{_name(partition)} has dma = "trusted", so its memory lies where the board has '
-                f"it free, and its image is linked for {linked.start:#x}"
+                f"it free, and its image is {how} {linked.start:#x}"
             )
             yield Problem(partition.line_of("dma"), what, 'write "smmu" or "none"')
         elif linked.start < board.memory:
             label = device_at(board, linked.start)
             where = f", in device {show(label)}" if label else ""
-            what = f"{_name(partition)} has an image that is linked for {linked.start:#x}{where}"
-            fix = f"link it for {board.memory:#x} or above, where its memory is"
+            what = f"{_name(partition)} has an image that is {how} {linked.start:#x}{where}"
+            fix = f"{verb} {board.memory:#x} or above, where its memory is"
             yield Problem(partition.line_of("image"), what, fix)
         elif MEMORY_BYTES_MIN <= partition.memory_bytes < needed:
             what = (
@@ -191,7 +214,7 @@ def _linked(system: System, partition: Partition) -> tuple[Executable | None, in
     """Return the partition's executable, None if it has none, and the bytes of its initrd."""
     try:
         image, initrd = image_file(system, partition), initrd_file(system, partition)
-        linked = executable(image) if image and image.is_file() else None
+        linked = executable(image, partition) if image and image.is_file() else None
         return linked, initrd.stat().st_size if initrd else 0
     except (UserError, OSError):
         return None, 0

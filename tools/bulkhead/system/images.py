@@ -83,15 +83,48 @@ def _named_file(path: Path, key: str, name: str) -> Path:
     )
 
 
-def executable(path: Path) -> Executable | None:
-    """Return the image as an executable, None if it is no ELF file.
+def executable(path: Path, partition: Partition) -> Executable | None:
+    """Return a partition's image as an executable, None if it is an arm64 Image.
 
-    Raises UserError if it is an ELF file that can't boot.
+    A file that is neither is a raw binary if the partition has a load address. Raises UserError if
+    the file is an executable that can't boot, or if the keys do not fit it.
     """
     with path.open("rb") as stream:
-        if stream.read(len(elf_image.MAGIC)) != elf_image.MAGIC:
-            return None
-    return elf_image.parse(path.read_bytes(), path.name)
+        header = stream.read(_HEADER_BYTES)
+    load, entry = partition.load, partition.entry
+    if header.startswith(elf_image.MAGIC):
+        linked = elf_image.parse(path.read_bytes(), path.name)
+        _refuse_keys(path, "has an entry of its own", entry=entry)
+        if not linked.alignment:
+            _refuse_keys(path, "is linked for fixed addresses", load=load)
+        elif load is not None and load % linked.alignment:
+            raise UserError(
+                f"image {show(path.name)} can't be at {load:#x}",
+                f"choose a multiple of {linked.alignment:#x}",
+            )
+        return linked
+    if load is None or _is_image(header):
+        what = "is an arm64 Image" if _is_image(header) else "has no key load"
+        _refuse_keys(path, what, load=load, entry=entry)
+        return None
+    size = path.stat().st_size
+    at = load if entry is None else entry
+    if not load <= at <= load + size - elf_image.INSTRUCTION_BYTES:
+        raise UserError(
+            f"image {show(path.name)} of {size} bytes at {load:#x} has no instruction at {at:#x}",
+            "change entry",
+        )
+    return elf_image.raw(path.read_bytes(), load, at)
+
+
+def _refuse_keys(path: Path, what: str, **keys: int | None) -> None:
+    for key, value in keys.items():
+        if value is not None:
+            raise UserError(f"image {show(path.name)} {what}", f"leave {key} out")
+
+
+def _is_image(header: bytes) -> bool:
+    return len(header) == _HEADER_BYTES and header[56:60] == _MAGIC
 
 
 def image_bytes(path: Path) -> int:
@@ -101,10 +134,11 @@ def image_bytes(path: Path) -> int:
     """
     with path.open("rb") as stream:
         header = stream.read(_HEADER_BYTES)
-    if len(header) < _HEADER_BYTES or header[56:60] != _MAGIC:
+    if not _is_image(header):
         raise UserError(
             f"image {show(path.name)} is no arm64 Image, and no ELF executable",
-            "name an uncompressed Image, or an executable",
+            "name an uncompressed Image or an executable, or write load = 0x40200000, or where "
+            "else a raw binary is loaded",
         )
     offset, size = struct.unpack_from("<QQ", header, 8)
     return int(offset) + max(int(size), path.stat().st_size)

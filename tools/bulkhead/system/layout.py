@@ -159,6 +159,27 @@ def page_up(number: int) -> int:
     return _up(number, PAGE_BYTES)
 
 
+def placed(linked: Executable, partition: Partition, memory: int) -> Executable:
+    """Return an executable at its addresses in a partition whose memory begins at `memory`.
+
+    One that relocates itself is placed where the key says, or behind the room for a devicetree.
+    """
+    if not linked.alignment:
+        return linked
+    base = partition.load
+    if base is None:
+        base = _up(memory + DEVICETREE_BYTES, linked.alignment)
+    return linked.moved(base - linked.start // linked.alignment * linked.alignment)
+
+
+def leaves_room_at_the_start(linked: Executable, memory: int) -> bool:
+    """Return True if a devicetree fits below an executable.
+
+    RTOSes and U-Boot for QEMU's `virt` look for it at the start of RAM, where QEMU puts it.
+    """
+    return memory + DEVICETREE_BYTES <= linked.start
+
+
 def section_bytes(channel: Channel) -> int:
     """Return the size of a channel's section: a page that controls the ring, and the ring."""
     return PAGE_BYTES + channel.ring_bytes
@@ -397,17 +418,7 @@ def _place(
         Range(memory.end - partition.staging, partition.staging) if partition.staging else None
     )
     limit = staging.start if staging else memory.end
-    initrd = page_up(end)
-    devicetree = page_up(initrd + len(files.initrd))
-    if devicetree + DEVICETREE_BYTES > limit:
-        raise UserError(
-            f"partition '{partition.name}' has {memory.bytes >> 10} KiB of memory, and its images "
-            f"need {(devicetree + DEVICETREE_BYTES - memory.start) >> 10} KiB",
-            "give it more",
-        )
-    if system.manager:  # leaves room behind the kernel, for a larger one
-        devicetree = limit - DEVICETREE_BYTES
-        initrd = devicetree - page_up(len(files.initrd))
+    initrd, devicetree = _behind_kernel(system, partition, files, memory, end, limit)
     console_interrupt = (
         0
         if partition.console is Console.NONE
@@ -439,6 +450,30 @@ def _place(
         _channel_host(system, partition, taken, ends),
         None if mapped is None or dax_head is None else DaxMemory(mapped, dax_head),
     )
+
+
+def _behind_kernel(
+    system: System, partition: Partition, files: Files, memory: Range, end: int, limit: int
+) -> tuple[int, int]:
+    """Return the addresses of the initrd and of the devicetree. The kernel ends at `end`."""
+    linked = files.executable and placed(files.executable, partition, memory.start)
+    is_first = linked is not None and leaves_room_at_the_start(linked, memory.start)
+    initrd_bytes = page_up(len(files.initrd))
+    needed = page_up(end) + initrd_bytes + (0 if is_first else DEVICETREE_BYTES)
+    if needed > limit:
+        raise UserError(
+            f"partition '{partition.name}' has {memory.bytes >> 10} KiB of memory, and its images "
+            f"need {(needed - memory.start) >> 10} KiB",
+            "give it more",
+        )
+    if system.manager:  # leaves room behind the kernel, for a larger one
+        devicetree = limit - DEVICETREE_BYTES
+        return devicetree - initrd_bytes, devicetree
+    if linked is not None and linked.is_raw:  # its zeroed data follow it, however many they are
+        devicetree = memory.start if is_first else limit - DEVICETREE_BYTES
+        return (limit if is_first else devicetree) - initrd_bytes, devicetree
+    initrd = page_up(end)
+    return initrd, memory.start if is_first else initrd + initrd_bytes
 
 
 def _dax_region(
@@ -626,7 +661,8 @@ def _kernel(partition: Partition, files: Files, memory: Range) -> tuple[int, int
 
     An executable was checked to be linked for this memory.
     """
-    if linked := files.executable:
+    if files.executable:
+        linked = placed(files.executable, partition, memory.start)
         return linked.start, linked.entry, linked.end
     offset, size = _image_header(partition, files.kernel)
     start = _up(memory.start, BLOCK_BYTES) + offset

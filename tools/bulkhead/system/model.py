@@ -174,6 +174,8 @@ class Partition:
     aligned: bool | None = None
     sound: tuple[PciAddress, ...] = ()  # those of `pci` that QEMU makes sound devices
     emulated: Mapping[PciAddress, Emulated] = field(default_factory=dict)  # others of QEMU
+    load: int | None = None  # address of a raw binary, or of a program that relocates itself
+    entry: int | None = None  # of a raw binary; None: its first address
     device_lines: Mapping[str, int] = field(default_factory=dict)  # of `emulated`, by address
 
     @property

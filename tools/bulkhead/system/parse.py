@@ -14,7 +14,15 @@ from typing import Any
 from bulkhead.errors import UserError
 from bulkhead.layouts.kernel import CHANNEL_RING_MAX, CHANNEL_RING_MIN, THREAD_NAME_BYTES
 from bulkhead.paths import ROOT, display
-from bulkhead.system.description import NAME_BYTES, QUANTUM_MAX, QUANTUM_MIN, WEIGHT_MAX
+from bulkhead.system.board import PAGE_BYTES
+from bulkhead.system.description import (
+    GUEST_BITS,
+    NAME_BYTES,
+    QUANTUM_MAX,
+    QUANTUM_MIN,
+    WEIGHT_MAX,
+)
+from bulkhead.system.elf_image import INSTRUCTION_BYTES
 from bulkhead.system.emulated import Emulated, parse_device
 from bulkhead.system.lines import Lines, find_lines
 from bulkhead.system.model import (
@@ -367,6 +375,16 @@ def _memory(value: Any) -> int:
     return int(found[1]) * _UNITS[found[2]]
 
 
+def _address(value: Any, unit: int) -> int:
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise _Wrong("write an address, such as 0x40200000, without quotation marks")
+    if value % unit or not 0 <= value < 1 << GUEST_BITS:
+        raise _Wrong(
+            f"take a multiple of {unit} below 2^{GUEST_BITS}", f"{value:#x} is no address here"
+        )
+    return value
+
+
 def _ring_bytes(value: Any) -> int:
     count = _memory(value)
     if count & (count - 1) or not CHANNEL_RING_MIN <= count <= CHANNEL_RING_MAX:
@@ -469,6 +487,8 @@ _PARTITION_KEYS: dict[str, Callable[[Any], Any]] = {
     "cores": _cores,
     "memory": _memory,
     "image": _string,
+    "load": lambda value: _address(value, PAGE_BYTES),
+    "entry": lambda value: _address(value, INSTRUCTION_BYTES),
     "initrd": lambda value: Path(_string(value)),
     "arguments": _arguments,
     "devices": lambda value: _list(value, _string, '["rtc"]'),
@@ -495,6 +515,8 @@ _PARTITION_KEYS: dict[str, Callable[[Any], Any]] = {
 }
 _EXAMPLES = {"name": '"net"', "cores": "[0, 1]", "memory": '"64 MiB"', "image": '"demo"'}
 _DEFAULTS: dict[str, Any] = {
+    "load": None,
+    "entry": None,
     "initrd": None,
     "arguments": "",
     "devices": (),
