@@ -217,6 +217,8 @@ def run(
 @click.argument("name", metavar="NAME|FILE")
 @click.option("--svg", type=click.Path(path_type=Path), metavar="FILE",
               help="Draw the map as an SVG image.")  # fmt: skip
+@click.option("--dts", type=click.Path(path_type=Path), metavar="FOLDER",
+              help="Write the devicetree of each partition to FOLDER/PARTITION.dts.")  # fmt: skip
 @click.option(
     "--overheads",
     is_flag=True,
@@ -224,8 +226,11 @@ def run(
 )
 @no_install
 @click.pass_obj
-def check(settings: Settings, name: str, svg: Path | None, overheads: bool) -> None:
-    """Check a system file, and print the map of its cores and memory, and its VCPUs.
+def check(
+    settings: Settings, name: str, svg: Path | None, dts: Path | None, overheads: bool
+) -> None:
+    """Check a system file, and print the map of its cores and memory, the addresses and interrupts
+    of each partition, and its VCPUs.
 
     NAME is a folder of systems/; FILE is a system file or its folder. Each error is one line, which
     names the file and the line in it. If there is no error, the command builds the images, because
@@ -233,7 +238,7 @@ def check(settings: Settings, name: str, svg: Path | None, overheads: bool) -> N
     """
     from bulkhead.system.check_command import check_system
 
-    check_system(name, svg, settings, shows_overheads=overheads)
+    check_system(name, svg, settings, shows_overheads=overheads, dts=dts)
 
 
 @bulkhead.command(context_settings=_CONTEXT)

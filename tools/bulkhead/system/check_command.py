@@ -3,14 +3,19 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from bulkhead import console
+from bulkhead.errors import UserError
 from bulkhead.output_path import check_output_path
 from bulkhead.settings import Settings
 from bulkhead.system.assemble import assemble, read
 from bulkhead.system.channel_table import show_channels
+from bulkhead.system.core_analysis import supplies
 from bulkhead.system.credit_cores import show_credit_cores
+from bulkhead.system.guest_numbers import show_numbers
+from bulkhead.system.guest_tree import guest_tree
 from bulkhead.system.map_picture import draw
 from bulkhead.system.memory_map import map_of, show_tables
 from bulkhead.system.overhead_table import show_overheads
@@ -19,19 +24,48 @@ from bulkhead.system.vcpu_table import show_vcpus
 
 
 def check_system(
-    name: str, svg: Path | None, settings: Settings, *, shows_overheads: bool = False
+    name: str,
+    svg: Path | None,
+    settings: Settings,
+    *,
+    shows_overheads: bool = False,
+    dts: Path | None = None,
 ) -> None:
-    """Check a system, build its images, and show its map, its channels and its VCPUs."""
+    """Check a system, build its images, and show its map, its channels and its VCPUs.
+
+    The guests' devicetrees are written to the folder `dts`.
+    """
     check_output_path(svg, "--svg")
+    _make_folder(dts)
     system, board = read(name, settings)
     layout = assemble(system, board, settings).layout
     made = map_of(layout)
     show_tables(made, console.results())
+    show_numbers(layout, console.results())
     show_channels(layout, console.results())
     show_shared_cores(system, board, console.results())
     show_credit_cores(system, console.results())
     show_vcpus(system, board, console.results())
     if shows_overheads:
         show_overheads(system, board, console.results())
+    if dts is not None:
+        received = supplies(system, board)
+        for index, place in enumerate(layout.places):
+            text = guest_tree(place, layout.board, received[index])
+            (dts / f"{place.partition.name}.dts").write_text(text, encoding="utf-8")
     if svg is not None:
         svg.write_text(draw(made), encoding="utf-8")
+
+
+def _make_folder(path: Path | None) -> None:
+    """Make the folder for devicetrees, before anything is built."""
+    if path is None:
+        return
+    try:
+        path.mkdir(exist_ok=True)
+    except OSError as error:
+        raise UserError(
+            f"--dts {path} can't be made ({error.strerror})", "name a folder that can be written to"
+        ) from None
+    if not os.access(path, os.W_OK):
+        raise UserError(f"--dts {path} can't be written to", "name another folder")
