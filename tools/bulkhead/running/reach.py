@@ -145,11 +145,10 @@ def _on_forwards(guests: Sequence[Guest]) -> Connection:
     rows = [row for guest in guests for row in _rows(guest, "127.0.0.1", guest.ports, "")]
     _print_rows(rows)
     for guest in guests:
-        if not guest.ports:
-            whose = f"{guest.partition}:" if guest.partition else ""
+        if guest.partition and not guest.ports:
             print(
-                f"(no port is forwarded to {guest.partition or 'the program'}; "
-                f"--forward {whose}22=2222 forwards port 22)",
+                f"(no port is forwarded to {guest.partition}; "
+                f"--forward {guest.partition}:22=2222 forwards port 22)",
                 flush=True,
             )
     if rows:
