@@ -117,7 +117,6 @@ def _changes(place: Place, board: BoardTree) -> _Changes:
     return changes
 
 
-<<<<<<< HEAD
 def _pci_ranges(memory: Range, ports: Range | None, board: BoardTree) -> list[int]:
     of_ports = _window(board.ports, ports) if board.ports and ports else []
     return [*of_ports, *_window(board.memory_window, memory)]
@@ -131,10 +130,7 @@ def _console_interrupt(place: Place, board: BoardTree) -> dict[str, str | None]:
     return {"interrupts": None, "interrupts-extended": f"<&{controller}>, {cells}"}
 
 
-def _redistributors(place: Place, board: BoardTree) -> list[Range]:
-=======
 def redistributors(place: Place, board: BoardTree) -> list[Range]:
->>>>>>> 8fb1bc00 (Print the numbers that a guest needs, and write its devicetree)
     """Return the addresses of the machine's first frames, one for each VCPU of the partition.
 
     Those of more VCPUs than the machine has cores follow. See redistributor.h of
