@@ -170,7 +170,7 @@ def load(name: str) -> BoardTree:
         )
     try:
         settings = _settings(name)
-        with more_cores(source(name), settings["qemu"].get("cores")) as tree:
+        with more_cores(source(name), settings.get("qemu", {}).get("cores")) as tree:
             return _load(folder.name, parse(tree), settings)
     except Unfit as error:
         raise UserError(

@@ -80,13 +80,14 @@ def _processor(place: Place, board: BoardTree) -> Iterator[_Row]:
 
 
 def _pci(place: Place, board: BoardTree) -> Iterator[_Row]:
-    if not place.pci_memory or not place.pci_ports:
+    if not place.pci_memory:
         return
     ((start, _), *_) = registers(board.roles["pci"])
     buses = max(address.bus for address in place.partition.pci) + 1
     yield "PCI: configuration space (ECAM)", start, buses << 20, ""
     yield "PCI: memory", place.pci_memory.start, place.pci_memory.bytes, ""
-    yield "PCI: I/O ports", place.pci_ports.start, place.pci_ports.bytes, ""
+    if place.pci_ports:
+        yield "PCI: I/O ports", place.pci_ports.start, place.pci_ports.bytes, ""
     for address in place.partition.pci:
         yield f"PCI: {address} INTA", None, None, _spi(board.pci_interrupt(address), "level")
 
