@@ -422,18 +422,14 @@ static void connect_with_new_life(void)
 
 static uint64_t violator; /* generation */
 
-/* The sender's last life violated the format, and went back in its generations. The receiver begins
- * a new life, which refuses that one, while the sender's next life chooses its generation. */
+/* The sender's last life violated the format, and went back in its generations. The receiver finds
+ * it and begins a new life, which refuses that one, while the sender's next life chooses its
+ * generation. */
 static void prepare_violator(void)
 {
-    uint64_t length;
-    uint32_t tag;
-
     connect_both(0);
-    control(0)->produced = CHANNEL_ALIGNMENT / 2;
-    MODEL_CHECK(channel_receive_begin(&sides[1].channel, &length, &tag) == NULL);
-    MODEL_CHECK(sides[1].channel.state == CHANNEL_FAILED);
-    control(0)->produced = 0;
+    *channel_word(&sections[0][CHANNEL_CONTROL_BYTES]) = RING_BYTES; /* the length of a message */
+    control(0)->produced = ring_size(SMALL);
     violator = control(0)->generation--;
     for (unsigned i = 0; i < SIDES; i++) {
         /* Also words that are read of a life that has ended. */
@@ -452,6 +448,11 @@ static void begin_after_violator(void)
 
 static void refuse_violator(void)
 {
+    uint64_t length;
+    uint32_t tag;
+
+    MODEL_CHECK(channel_receive_begin(&sides[1].channel, &length, &tag) == NULL);
+    MODEL_CHECK(sides[1].channel.state == CHANNEL_FAILED);
     channel_reset(&sides[1].channel);
 }
 
