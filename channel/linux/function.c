@@ -362,8 +362,8 @@ static bool open_interrupt(struct linux_endpoint *endpoint, const char *address,
                              "110a 4106 > /sys/bus/pci/drivers/uio_pci_generic/new_id",
                              address);
     }
-    /* For writing, too, because it has the lock of the end: each network namespace has a file of its
-     * own for configuration space, but all have this one. */
+    /* For writing, too, because it has the lock of the end: each network namespace has a file of
+     * its own for configuration space, but all have this one. */
     endpoint->bell = open(device, O_RDWR | O_NONBLOCK | O_CLOEXEC);
     endpoint->lock_file = endpoint->bell;
     return endpoint->bell >= 0 ||
