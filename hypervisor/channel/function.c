@@ -3,6 +3,7 @@
 
 #include "channel/channel.h"
 #include "channel/function_interrupt.h"
+#include "pci/lock.h"
 #include <devices/pci_registers.h>
 
 #define FUNCTIONS_PER_DEVICE 8u
@@ -54,9 +55,11 @@ static enum access_result access_config(struct partition *partition, struct acce
         return refuse(access, UINT64_MAX);
     }
     access->offset %= PCI_CONFIG_BYTES;
-    ticket_lock_take(&partition->functions.lock, TICKET_LOCK_PATIENCE);
+    if (!pci_lock(partition)) {
+        return ACCESS_AGAIN;
+    }
     result = function_config_access(&end, access);
-    ticket_lock_give(&partition->functions.lock);
+    pci_unlock(partition);
     return result;
 }
 

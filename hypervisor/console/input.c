@@ -11,7 +11,7 @@
 
 /* Most keys that one interrupt handles: when the PL011 is read, and when a partition's queue is
  * emptied. Further keys raise another interrupt. */
-#define BATCH 16u
+#define BATCH 8u
 
 /* The key before was Ctrl-^. */
 static bool follows_command_key __attribute__((section(".bss.monitor_shared")));

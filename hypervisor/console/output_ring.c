@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "console/output_ring.h"
+#include <string.h>
 
 bool output_ring_add(struct output_ring *ring, char byte)
 {
@@ -9,6 +10,18 @@ bool output_ring_add(struct output_ring *ring, char byte)
     ring->bytes[ring->added % OUTPUT_RING_BYTES] = byte;
     ring->added++;
     return true;
+}
+
+void output_ring_add_bytes(struct output_ring *ring, const char *bytes, uint32_t count)
+{
+    uint32_t room = OUTPUT_RING_BYTES - output_ring_length(ring);
+    uint32_t start = ring->added % OUTPUT_RING_BYTES, until_end = OUTPUT_RING_BYTES - start, first;
+
+    count = count < room ? count : room;
+    first = count < until_end ? count : until_end;
+    memcpy(ring->bytes + start, bytes, first);
+    memcpy(ring->bytes, bytes + first, count - first);
+    ring->added += count;
 }
 
 uint8_t output_ring_first(const struct output_ring *ring)

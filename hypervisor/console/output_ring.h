@@ -41,6 +41,9 @@ static inline uint32_t output_ring_length(const struct output_ring *ring)
 /* Adds a byte at the end. Returns false if the ring is full. */
 bool output_ring_add(struct output_ring *ring, char byte);
 
+/* Adds as many bytes at the end as the ring has room for. */
+void output_ring_add_bytes(struct output_ring *ring, const char *bytes, uint32_t count);
+
 /* Returns the oldest byte of a ring that is not empty. */
 uint8_t output_ring_first(const struct output_ring *ring);
 

@@ -26,9 +26,10 @@
     (2u + sizeof(((struct description_partition *)0)->name) + 2u + CONSOLE_LINE_BYTES + 2u)
 /* The longest output of a message of the hypervisor, with a report of dropped ones before it. */
 #define MESSAGE_BYTES_MAX 256u
-/* The most bytes that are sent while the lock is held. The number exceeds what one caller adds to
- * the ring at a time, so that the ring empties, and is small enough to bound the time. */
-#define SEND_BYTES_MAX 512u
+/* The most bytes that are sent while the lock is held, so that no exit takes long, on a machine whose
+ * PL011 accepts any number of them, too. A PL011 has 32 bytes at most, and its interrupt sends the
+ * others. */
+#define SEND_BYTES_MAX 64u
 
 _Static_assert(SHOW_BYTES_MAX <= PARTITION_BYTES, "a partition's quota holds a line");
 _Static_assert(DESCRIPTION_PARTITIONS_MAX *(PARTITION_BYTES + LAST_BYTES + EVENT_BYTES +
@@ -59,6 +60,8 @@ static struct {
     } dropped[OUTPUT_RING_WRITERS];
     /* The text that explains an exception during boot; NULL: none is expected. */
     const char *explanation;
+    uint32_t text_bytes;
+    char text[MESSAGE_BYTES_MAX]; /* what is printed now */
     struct output_ring ring;
     struct key_queue typed[DESCRIPTION_PARTITIONS_MAX];
 } terminal __attribute__((section(".bss.monitor_shared")));
@@ -66,9 +69,11 @@ static struct {
 /* Sends bytes of the ring until the PL011's FIFO is full, at most SEND_BYTES_MAX. */
 static void send_without_waiting(void)
 {
-    for (uint32_t sent = 0; sent < SEND_BYTES_MAX && output_ring_length(&terminal.ring) != 0;
-         sent++) {
-        if (!board_uart_try_send(terminal.uart, output_ring_first(&terminal.ring))) {
+    uintptr_t uart = terminal.uart;
+    uint32_t length = output_ring_length(&terminal.ring);
+
+    for (uint32_t left = length < SEND_BYTES_MAX ? length : SEND_BYTES_MAX; left != 0; left--) {
+        if (!board_uart_try_send(uart, output_ring_first(&terminal.ring))) {
             return;
         }
         output_ring_remove_first(&terminal.ring);
@@ -91,17 +96,32 @@ static void wait_for_ring(uint32_t bytes)
     terminal.stuck = polls == 0;
 }
 
-/* Adds a character to the ring. A character that finds the ring full is lost. If no interrupt sends
- * the ring's bytes yet, waits for the PL011 before. */
-static void put(char character)
+/* Adds characters to the ring. Those that find the ring full are lost. If no interrupt sends the
+ * ring's bytes yet, waits for the PL011 before. */
+static void add(const char *text, uint32_t bytes)
 {
     if (terminal.uart == 0) {
         return;
     }
-    if (!terminal.listening && output_ring_length(&terminal.ring) == OUTPUT_RING_BYTES) {
-        wait_for_ring(OUTPUT_RING_BYTES - 1);
+    if (!terminal.listening && output_ring_length(&terminal.ring) > OUTPUT_RING_BYTES - bytes) {
+        wait_for_ring(OUTPUT_RING_BYTES - bytes);
     }
-    (void)output_ring_add(&terminal.ring, character);
+    output_ring_add_bytes(&terminal.ring, text, bytes);
+}
+
+/* Adds a character of a message. All of them are added to the ring at once, because a message is
+ * long, and no exit may take long. */
+static void put(char character)
+{
+    if (terminal.text_bytes < MESSAGE_BYTES_MAX) {
+        terminal.text[terminal.text_bytes++] = character;
+    }
+}
+
+static void add_text(void)
+{
+    add(terminal.text, terminal.text_bytes);
+    terminal.text_bytes = 0;
 }
 
 /* Enables the receive interrupt if a partition has the input and it is not paused, and the transmit
@@ -227,6 +247,7 @@ static void print_message(uint32_t writer, uint32_t quota, const char *name, con
         }
         format_message(put, format, arguments);
         end_line();
+        add_text();
         output_ring_charge(&terminal.ring, writer, start);
     } else {
         terminal.dropped[writer].count++;
@@ -317,11 +338,11 @@ void terminal_write_line(const struct partition *partition, const char *line, ui
         shown = 0;
     }
     terminal.line = partition->constant.index + 1;
-    for (uint32_t i = shown; i < bytes; i++) {
-        put(line[i]);
-    }
+    add_text();
+    add(line + shown, bytes - shown);
     if (end) {
         end_line();
+        add_text();
     }
     output_ring_charge(&terminal.ring, partition->constant.index, start);
     send_and_unlock_terminal();
@@ -367,6 +388,7 @@ static void report_dropped(void)
 
         if (terminal.dropped[writer].count != 0 && has_message_room(writer, EVENT_BYTES)) {
             put_dropped(writer);
+            add_text();
             output_ring_charge(&terminal.ring, writer, start);
             return;
         }

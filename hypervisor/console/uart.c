@@ -55,9 +55,6 @@ static void transmit(struct partition *partition, uint8_t byte)
     for (uint32_t i = 0; i < count; i++) {
         uart->line[uart->line_bytes++] = output[i];
     }
-    if (interactive && count != 0) {
-        print_line(partition, false);
-    }
 }
 
 /* Returns true if transmit() of `byte` may print a line, and the terminal has no room for it. */
@@ -70,23 +67,28 @@ static bool lacks_room(const struct partition *partition, uint8_t byte, enum ter
     return prints && !terminal_has_room(partition, part);
 }
 
-/* Transmits bytes of the FIFO until it is empty, or until the terminal has no room. */
+/* Transmits bytes of the FIFO until it is empty, or until the terminal has no room. An interactive
+ * line is printed once for all of them. */
 static void empty_fifo(struct partition *partition, enum terminal_part part)
 {
     struct virtual_uart *uart = &partition->uart;
+    bool has_transmitted = false;
 
-    while (uart->output_count != 0) {
+    while (uart->output_count != 0 &&
+           !lacks_room(partition, uart->output[uart->output_first], part)) {
         uint8_t byte = uart->output[uart->output_first];
 
-        if (lacks_room(partition, byte, part)) {
-            return;
-        }
         uart->output_first = (uart->output_first + 1) % VIRTUAL_UART_FIFO;
         uart->output_count--;
         /* The interrupt is asserted when the FIFO falls to its level, until it is cleared, but not
          * before a first byte was transmitted (DDI 0183, UARTTXINTR). */
         uart->transmitted = true;
         transmit(partition, byte);
+        has_transmitted = true;
+    }
+    if (has_transmitted && uart->line_shown != uart->line_bytes &&
+        terminal_input_owner() == partition->constant.index) {
+        print_line(partition, false);
     }
 }
 

@@ -152,7 +152,7 @@ void distributor_return_all(struct vcpu *vcpu)
     struct distribution_window window = {
         .now = now, .part = part, .parts = PROFILE_PARTS, .time = windows_of(now, part)};
 
-    if (vcpu->shared != NULL) {
+    if (vcpu->shared != NULL && vcpu->partition->constant.described->distribute != 0) {
         close_window(vcpu, &window);
     }
 }

@@ -4,9 +4,11 @@
 #include "entry/due_work.h"
 #include "entry/watch.h"
 #include "gic/setup.h"
+#include "partition/fault.h"
 #include "partition/life.h"
 #include "scheduler/scheduler.h"
 #include "vcpu/power.h"
+#include <stddef.h>
 
 /* Ends the execution of the VCPU's guest. The processor's part of the GIC is reset: interrupts of
  * the guest would wake the processor again and again, and an active priority that the guest has
@@ -18,6 +20,26 @@ static void end_execution(struct vcpu *vcpu)
     life_leave(vcpu);
 }
 
+/* As many interrupts as may wait for a VCPU, and more. */
+#define PASSES 128u
+
+/* Handles the interrupts that are pending, and lets other VCPUs execute, before a work that may take
+ * long. Interrupts that arrive all the time don't hold up the work for ever. */
+static void let_others_execute(struct processor *processor, struct vcpu *vcpu)
+{
+    for (unsigned n = 0; n < PASSES && (n == 0 || scheduler_has_interrupt()); n++) {
+        scheduler_handle_interrupts(vcpu);
+        run_due_work(processor, vcpu, 0);
+    }
+}
+
+static void report_faults(struct processor *processor, struct vcpu *vcpu)
+{
+    do {
+        let_others_execute(processor, vcpu);
+    } while (fault_report(vcpu));
+}
+
 /* Takes the steps of the VCPU's life, and handles the hypervisor's interrupts between them, until
  * the VCPU is to execute: then starts the guest. `next`: the first step. */
 static _Noreturn void run_life_steps(struct vcpu *vcpu, enum life_step next)
@@ -25,6 +47,9 @@ static _Noreturn void run_life_steps(struct vcpu *vcpu, enum life_step next)
     struct processor *processor = processor_this();
 
     while (next != LIFE_EXECUTE) {
+        if (vcpu->fault.what != NULL) {
+            report_faults(processor, vcpu);
+        }
         if (next == LIFE_SLEEP) {
             watch_begin_wait(processor);
             scheduler_wait(vcpu);
@@ -52,6 +77,7 @@ _Noreturn void idle(struct processor *processor)
         __atomic_load_n(&vcpu->partition->atomic.request, __ATOMIC_ACQUIRE) == REQUEST_NONE
             ? REPORT_OFF
             : REPORT_STOPPED;
+    report_faults(processor, vcpu);
     end_execution(vcpu);
     run_life_steps(vcpu, life_continue(vcpu));
 }

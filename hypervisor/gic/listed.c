@@ -177,6 +177,15 @@ void listed_set_aside(struct vcpu *vcpu, uint32_t number)
     vcpu->list.has_aside = true;
 }
 
+void listed_end_word(const struct vcpu *vcpu, uint32_t word, uint32_t interrupts)
+{
+    physical_deactivate_word(vcpu, word, interrupts);
+    for (uint32_t muted = muted_word(vcpu->partition, 32 * word) & interrupts; muted != 0;
+         muted &= muted - 1) {
+        muted_remove(vcpu, 32 * word + (uint32_t)__builtin_ctz(muted));
+    }
+}
+
 void listed_bring_back(struct vcpu *vcpu)
 {
     if (!vcpu->list.has_aside) {
@@ -184,10 +193,12 @@ void listed_bring_back(struct vcpu *vcpu)
     }
     vcpu->list.has_aside = false;
     for (uint32_t word = 0; word < DESCRIPTION_SPI_WORDS; word++) {
-        uint32_t *aside = &vcpu->list.aside[word];
+        uint32_t aside = vcpu->list.aside[word];
 
-        for (; *aside != 0; *aside &= *aside - 1) {
-            listed_return(vcpu, word * 32 + (uint32_t)__builtin_ctz(*aside));
+        if (aside != 0) {
+            vcpu->list.aside[word] = 0;
+            physical_pend_edges(vcpu, word, aside);
+            listed_end_word(vcpu, word, aside);
         }
     }
 }

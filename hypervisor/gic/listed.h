@@ -84,6 +84,13 @@ static inline void listed_revise(struct vcpu *vcpu)
  * An SPI that is set aside already is muted until then (gic/muted.h). The VCPU need not execute. */
 void listed_set_aside(struct vcpu *vcpu, uint32_t number);
 
+/* Does so for SGIs of the VCPU, which its core has not acknowledged: bit n is SGI n. */
+static inline void listed_set_sgis_aside(struct vcpu *vcpu, uint32_t sgis)
+{
+    vcpu->list.aside[0] |= sgis;
+    vcpu->list.has_aside = vcpu->list.has_aside || sgis != 0;
+}
+
 /* Makes an interrupt that was acknowledged pending in the GIC again: an SPI, or one of the VCPU,
  * which executes. A level-sensitive one is pending there as long as its line is asserted. */
 void listed_return(const struct vcpu *vcpu, uint32_t number);

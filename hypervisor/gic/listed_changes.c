@@ -153,18 +153,19 @@ static void revise_evicted(struct vcpu *vcpu, uint32_t deactivated)
 }
 
 /* Makes the interrupts pending in the GIC again that were set aside and that no guest has cleared
- * since. */
+ * since. By words, because a VCPU may have all its SGIs and SPIs set aside. */
 static void revise_aside(struct vcpu *vcpu)
 {
     for (uint32_t word = 0; word < DESCRIPTION_SPI_WORDS; word++) {
-        for (uint32_t left = vcpu->list.aside[word]; left != 0; left &= left - 1) {
-            uint32_t number = word * 32 + (uint32_t)__builtin_ctz(left);
+        uint32_t aside = vcpu->list.aside[word], cleared;
 
-            if (listed_forget_clear(vcpu, number)) {
-                vcpu->list.aside[word] &= ~(left & -left);
-                listed_end(vcpu, number);
-            }
+        if (aside == 0) {
+            continue;
         }
+        cleared = aside & ~__atomic_fetch_or(listable_word(vcpu, 32 * word), aside,
+                                             __ATOMIC_ACQ_REL);
+        vcpu->list.aside[word] = aside & ~cleared;
+        listed_end_word(vcpu, word, cleared);
     }
     listed_bring_back(vcpu);
 }

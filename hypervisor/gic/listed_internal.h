@@ -19,6 +19,9 @@ void listed_flush(const struct lists *lists);
 /* Deactivates a PPI or SPI in the GIC, and ends its mute. */
 void listed_end(const struct vcpu *vcpu, uint32_t number);
 
+/* Does so for interrupts of a word: bit n is interrupt 32 * word + n. */
+void listed_end_word(const struct vcpu *vcpu, uint32_t word, uint32_t interrupts);
+
 /* Ends the active state of the interrupt list.evicted[evicted]. If it is pending, too, it is
  * pending in the GIC then. */
 void listed_end_evicted(struct vcpu *vcpu, uint32_t evicted);

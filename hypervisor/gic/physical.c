@@ -6,6 +6,8 @@
 #include <arch/device_access.h>
 #include <devices/gic_registers.h>
 
+#define SGIS UINT32_C(0xffff)
+
 /* Returns the address of the frame that has the interrupt. */
 static uintptr_t frame_of(const struct vcpu *vcpu, uint32_t number)
 {
@@ -66,6 +68,36 @@ void physical_deactivate(const struct vcpu *vcpu, uint32_t number)
     if (number >= GIC_SGI_COUNT) {
         set(vcpu, number, GIC_ICACTIVER);
     }
+}
+
+/* Returns those of the interrupts that are edge-triggered. `frame`: address of the frame that has
+ * them. GICR_ICFGR<n> and GICD_ICFGR<n> have two bits for each of 16 interrupts. */
+static uint32_t edge_triggered(uintptr_t frame, uint32_t word, uint32_t interrupts)
+{
+    uintptr_t registers = frame + GIC_ICFGR + UINT64_C(8) * word;
+    uint64_t settings = device_read32(registers) | (uint64_t)device_read32(registers + 4) << 32;
+    uint32_t edges = 0;
+
+    for (; interrupts != 0; interrupts &= interrupts - 1) {
+        unsigned bit = (unsigned)__builtin_ctz(interrupts);
+
+        edges |= (uint32_t)(settings >> (2 * bit + 1) & 1) << bit;
+    }
+    return edges;
+}
+
+void physical_pend_edges(const struct vcpu *vcpu, uint32_t word, uint32_t interrupts)
+{
+    uintptr_t frame = frame_of(vcpu, 32 * word);
+
+    device_write32(frame + GIC_ISPENDR + UINT64_C(4) * word,
+                   edge_triggered(frame, word, interrupts));
+}
+
+void physical_deactivate_word(const struct vcpu *vcpu, uint32_t word, uint32_t interrupts)
+{
+    device_write32(frame_of(vcpu, 32 * word) + GIC_ICACTIVER + UINT64_C(4) * word,
+                   interrupts & ~(word == 0 ? SGIS : 0));
 }
 
 void physical_disable_spi(const struct vcpu *vcpu, uint32_t number)

@@ -28,4 +28,9 @@ void physical_pend_edge(const struct vcpu *vcpu, uint32_t number);
  * deactivated when they are listed. */
 void physical_deactivate(const struct vcpu *vcpu, uint32_t number);
 
+/* As both for the interrupts of a word: bit n is interrupt 32 * word + n. Their number does not
+ * matter much, so that no exit takes long. */
+void physical_pend_edges(const struct vcpu *vcpu, uint32_t word, uint32_t interrupts);
+void physical_deactivate_word(const struct vcpu *vcpu, uint32_t word, uint32_t interrupts);
+
 #endif

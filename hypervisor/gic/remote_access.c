@@ -81,21 +81,41 @@ enum access_result remote_access_vcpu(struct vcpu *vcpu, uint32_t number, struct
                              : request_access(vcpu, number, access);
 }
 
-/* Not inline, because requests are rare, and every change between VCPUs checks for one. */
+/* Most requests that are carried out at once, so that no exit takes long. */
+#define CARRIED_AT_ONCE 2u
+
+/* Carries out the request of a VCPU. If it has given up the request since, the word has another
+ * value, and the answer is dropped. */
+static void carry_out(struct vcpu *vcpu, uint64_t *word, uint64_t request)
+{
+    struct access access = remote_access(request);
+
+    (void)redistributor_access_own(vcpu, &access);
+    (void)__atomic_compare_exchange_n(word, &request, remote_answer(request, &access), false,
+                                      __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+}
+
+/* Not inline, because requests are rare, and every change between VCPUs checks for one. If there are
+ * more than a few, the VCPU calls itself, and carries out the others in another exit. */
 __attribute__((noinline)) void remote_carry_out(struct vcpu *vcpu)
 {
-    for (uint32_t asking = 0; asking < vcpu->partition->constant.described->vcpu_count; asking++) {
-        uint64_t *word = &vcpu->partition->atomic.requests[asking];
+    struct partition *partition = vcpu->partition;
+    unsigned count = 0;
+
+    for (uint32_t asking = 0; asking < partition->constant.described->vcpu_count; asking++) {
+        uint64_t *word = &partition->atomic.requests[asking];
         uint64_t request = __atomic_load_n(word, __ATOMIC_ACQUIRE);
 
-        if (remote_is_for(request, vcpu->number)) {
-            struct access access = remote_access(request);
-
-            (void)redistributor_access_own(vcpu, &access);
-            /* If the VCPU that asked has given up the request since, the word has another value,
-             * and the answer is dropped. */
-            (void)__atomic_compare_exchange_n(word, &request, remote_answer(request, &access),
-                                              false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+        if (!remote_is_for(request, vcpu->number)) {
+            continue;
         }
+        if (count == CARRIED_AT_ONCE) {
+            (void)__atomic_fetch_or(&partition->atomic.mail[vcpu->number],
+                                    MAIL_REQUEST | MAIL_MESSAGE, __ATOMIC_RELEASE);
+            gic_call_core(partition, partition_core(partition, vcpu->number));
+            return;
+        }
+        carry_out(vcpu, word, request);
+        count++;
     }
 }

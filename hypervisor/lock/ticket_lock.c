@@ -14,3 +14,11 @@ void ticket_lock_give(struct ticket_lock *lock)
 {
     __atomic_store_n(&lock->turn, lock->turn + 1, __ATOMIC_RELEASE);
 }
+
+bool ticket_lock_try(struct ticket_lock *lock)
+{
+    uint32_t turn = __atomic_load_n(&lock->turn, __ATOMIC_ACQUIRE), next = turn;
+
+    return __atomic_compare_exchange_n(&lock->next, &next, turn + 1, false, __ATOMIC_ACQUIRE,
+                                       __ATOMIC_RELAXED);
+}

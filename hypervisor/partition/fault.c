@@ -5,6 +5,7 @@
 #include "console/uart.h"
 #include "hypervisor/processor.h"
 #include "partition/life.h"
+#include <stddef.h>
 
 /* Takes a pending SError, so that it is attributed to this processor's earlier accesses. */
 static void take_pending_errors(void)
@@ -20,23 +21,42 @@ void fault_record(struct vcpu *vcpu, uint64_t syndrome, uint64_t address, uint64
     vcpu->report.pc = pc;
 }
 
-/* Records the fault, reports it on the terminal, and requests a stop of the partition. `what`: the
- * name of the address in the report. */
+/* Records the fault, and requests a stop of the partition. fault_report() reports it. The first one
+ * of a VCPU that is not reported yet is kept. `what`: the name of the address in the report. */
 static void stop(struct vcpu *vcpu, uint64_t pc, uint64_t syndrome, const char *what,
                  uint64_t address)
 {
-    fault_record(vcpu, syndrome, address, pc);
-    uart_flush(vcpu->partition, true);
-    if (address == FAULT_ADDRESS_UNKNOWN) {
+    if (vcpu->fault.what == NULL) {
+        fault_record(vcpu, syndrome, address, pc);
+        vcpu->fault = (struct fault_notice){.what = what};
+    }
+    life_request(vcpu, REQUEST_STOP);
+}
+
+bool fault_report(struct vcpu *vcpu)
+{
+    const struct vcpu_report *report = &vcpu->report;
+    const char *what = vcpu->fault.what;
+
+    if (what == NULL) {
+        return false;
+    }
+    if (!vcpu->fault.has_flushed) {
+        vcpu->fault.has_flushed = true;
+        uart_flush(vcpu->partition, true);
+        return true;
+    }
+    vcpu->fault.what = NULL;
+    if (report->address == FAULT_ADDRESS_UNKNOWN) {
         terminal_print_fault(vcpu->partition,
                              "is stopped: core %u, address unknown, syndrome 0x%lx, pc 0x%lx",
-                             vcpu->processor, syndrome, pc);
+                             vcpu->processor, report->syndrome, report->pc);
     } else {
         terminal_print_fault(vcpu->partition,
                              "is stopped: core %u, %s 0x%lx, syndrome 0x%lx, pc 0x%lx",
-                             vcpu->processor, what, address, syndrome, pc);
+                             vcpu->processor, what, report->address, report->syndrome, report->pc);
     }
-    life_request(vcpu, REQUEST_STOP);
+    return true;
 }
 
 void fault_stop(struct vcpu *vcpu, uint64_t pc, uint64_t syndrome, uint64_t address)

@@ -10,11 +10,16 @@
 /* The address in a report if the architecture provides none. */
 #define FAULT_ADDRESS_UNKNOWN UINT64_MAX
 
-/* Reports a fault of the guest, and requests a stop of the partition. `pc`: the guest's program
+/* Records a fault of the guest, and requests a stop of the partition. `pc`: the guest's program
  * counter. `syndrome`: ESR_EL2. `address`: the guest physical address, or FAULT_ADDRESS_UNKNOWN. */
 void fault_stop(struct vcpu *vcpu, uint64_t pc, uint64_t syndrome, uint64_t address);
 
-/* If a device has not answered an access of this processor's monitor since the last call, reports
+/* Takes the next step of the report of a fault of the VCPU: first the last line of its guest is
+ * printed, then the report. Each is an entry's work. Returns false if there is nothing to report.
+ * Called when the VCPU's guest does not execute any more, before the partition has stopped. */
+bool fault_report(struct vcpu *vcpu);
+
+/* If a device has not answered an access of this processor's monitor since the last call, records
  * the fault, requests a stop of the partition of the processor's VCPU, and returns true. Otherwise
  * returns false. `pc`: the guest's program counter, or 0 if the guest does not execute. */
 bool fault_of_device(uint64_t pc);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "pci/config_space.h"
 
-#include "hypervisor/ticket_lock.h"
 #include "pci/function.h"
+#include "pci/lock.h"
 #include <stddef.h>
 
 #define BAR_BYTES   (PCI_DWORD * FUNCTION_BARS)
@@ -202,9 +202,11 @@ static enum access_result write_locked(struct partition *partition, const struct
 {
     enum access_result result;
 
-    ticket_lock_take(&partition->functions.lock, TICKET_LOCK_PATIENCE);
+    if (!pci_lock(partition)) {
+        return ACCESS_AGAIN;
+    }
     result = write(function, access);
-    ticket_lock_give(&partition->functions.lock);
+    pci_unlock(partition);
     return result;
 }
 

@@ -42,7 +42,7 @@ void pci_disable_mastering(const struct description *system);
  * Handles a guest's access to ECAM. access->offset: bus << 20 | device << 15 | function << 12 |
  * register. A function that the partition does not have reads as ones and ignores writes; the
  * result is ACCESS_REFUSED. Any core of the partition; a write waits for the writes of its other
- * cores.
+ * cores, or returns ACCESS_AGAIN (pci/lock.h).
  */
 enum access_result pci_access(struct partition *partition, struct access *access);
 

@@ -30,6 +30,11 @@ void scheduler_handle_interrupts(struct vcpu *vcpu)
     interrupt_handle(vcpu);
 }
 
+bool scheduler_has_interrupt(void)
+{
+    return false;
+}
+
 bool scheduler_forward_interrupt(struct vcpu *vcpu, uint32_t number)
 {
     (void)vcpu;

@@ -113,9 +113,7 @@ static void deliver_mail(struct vcpu *vcpu)
     uint32_t mail = __atomic_fetch_and(&vcpu->partition->atomic.mail[vcpu->number], MAIL_MESSAGE,
                                        __ATOMIC_ACQ_REL);
 
-    for (uint32_t sgis = mail & MAIL_SGIS; sgis != 0; sgis &= sgis - 1) {
-        listed_set_aside(vcpu, (uint32_t)__builtin_ctz(sgis));
-    }
+    listed_set_sgis_aside(vcpu, mail & MAIL_SGIS);
     if ((mail & MAIL_REQUEST) != 0) {
         remote_carry_out(vcpu);
     }
@@ -365,6 +363,12 @@ void scheduler_handle_interrupts(struct vcpu *vcpu)
     if (listed_is_pending(vcpu)) {
         wake_vcpu(processor, vcpu);
     }
+}
+
+bool scheduler_has_interrupt(void)
+{
+    return processor_this()->shared != NULL &&
+           (register_read(isr_el1) & (PENDING_FIQ | PENDING_IRQ)) != 0;
 }
 
 bool scheduler_forward_interrupt(struct vcpu *vcpu, uint32_t number)

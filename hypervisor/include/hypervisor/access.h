@@ -26,7 +26,7 @@ enum access_result {
      * (description_partition.unmapped). */
     ACCESS_FORBIDDEN,
     /* The guest repeats the instruction, because another VCPU of the partition has to carry out the
-     * access first, or to follow earlier accesses. */
+     * access first, to follow earlier accesses, or to end its own access. */
     ACCESS_AGAIN
 };
 

@@ -4,6 +4,7 @@
 #ifndef HYPERVISOR_TICKET_LOCK_H
 #define HYPERVISOR_TICKET_LOCK_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Value of `patience`: seconds. A holder executes a bounded number of instructions, so only one
@@ -21,6 +22,9 @@ struct ticket_lock {
  * does not count the instructions of this function. Any core; a core must not take a lock that it
  * holds. */
 void ticket_lock_take(struct ticket_lock *lock, uint64_t patience);
+
+/* Takes the lock if it is free. Returns false if it is not. */
+bool ticket_lock_try(struct ticket_lock *lock);
 
 void ticket_lock_give(struct ticket_lock *lock);
 

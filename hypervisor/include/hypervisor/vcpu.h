@@ -53,6 +53,13 @@ struct vcpu_report {
     uint64_t used, switches;
 };
 
+/* A fault of a VCPU that is recorded in its report page, but not told on the terminal yet
+ * (partition/fault.h). */
+struct fault_notice {
+    const char *what; /* name of the address; NULL: there is none */
+    bool has_flushed; /* the guest's last line was printed */
+};
+
 struct vcpu {
     struct vcpu_report report; /* the tools read it through the machine's memory */
     /* Written by the boot core before the monitors run, and constant from then on. */
@@ -66,6 +73,7 @@ struct vcpu {
     struct shared_vcpu *shared;  /* scheduler/core.h; NULL if it has its processor alone */
     /* Written by the monitors of the processor. */
     struct request_watch watch;
+    struct fault_notice fault;
     uint32_t branch_workaround; /* that of its processor (hypervisor/processor.h) */
     uint32_t mask; /* with direct interrupts: ICC_PMR_EL1 as the guest reads it (gic/direct.h) */
     struct interrupt_list list;

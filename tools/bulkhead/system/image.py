@@ -191,7 +191,7 @@ def _describe_partition(
         unmapped=description.UNMAPPED[partition.unmapped.value],
         maintenance=description.MAINTENANCE[partition.maintenance.value],
         interrupt_mode=description.INTERRUPT_MODE[layout.system.interrupts_of(partition).value],
-        distribute=partition.distribute,
+        distribute=layout.system.distributes(partition),
         memory_count=1,
         function_count=len(partition.pci),
         interrupts=description.bitmap(place.interrupts),

@@ -14,6 +14,7 @@ from bulkhead.system.emulated import NETWORK, SOUND, Emulated
 WEIGHT_DEFAULT = 256  # as in Xen
 QUANTUM_DEFAULT = 10_000_000  # nanoseconds
 UTILIZATION_MIN = 0.001
+CORES_TO_DISTRIBUTE = 2  # shared cores of a partition
 _CARD = Emulated(NETWORK)
 
 
@@ -328,6 +329,11 @@ class System:
     def shares_core(self, partition: Partition) -> bool:
         """Return True if one of its VCPUs shares its core with another VCPU."""
         return any(core in self.shared_cores for core in partition.cores)
+
+    def distributes(self, partition: Partition) -> bool:
+        """Return True if the hypervisor may route the partition's interrupts to other cores."""
+        shared = {core for core in partition.cores if core in self.shared_cores}
+        return partition.distribute and len(shared) >= CORES_TO_DISTRIBUTE
 
     def interrupts_of(self, partition: Partition) -> Interrupts:
         """Return the way of the partition's interrupts."""

@@ -12,14 +12,12 @@ from bulkhead.system.board import Board
 from bulkhead.system.core_analysis import CoreAnalysis, analyse, vcpu_places
 from bulkhead.system.description import CORE_VCPUS_MAX, PERIOD_MAX, PERIOD_MIN, VCPUS_MAX
 from bulkhead.system.io_partitions import io_rules
-from bulkhead.system.model import Interrupts, Partition, System
+from bulkhead.system.model import CORES_TO_DISTRIBUTE, Interrupts, Partition, System
 from bulkhead.system.overheads import hypervisor_changes
 from bulkhead.system.problems import Problem, duration, show
 
 if TYPE_CHECKING:
     from rich.console import Console
-
-_CORES_TO_DISTRIBUTE = 2
 
 
 def sharing_rules(system: System) -> Iterator[Problem]:
@@ -77,7 +75,7 @@ def _completeness(system: System, partition: Partition) -> Iterator[Problem]:
 
 def _distribution(system: System, partition: Partition) -> Iterator[Problem]:
     shared = {core for core in partition.cores if core in system.shared_cores}
-    if "distribute" in partition.key_lines and len(shared) < _CORES_TO_DISTRIBUTE:
+    if "distribute" in partition.key_lines and len(shared) < CORES_TO_DISTRIBUTE:
         what = f"{_name(partition)} has distribute, and shares fewer than two cores"
         fix = "remove distribute: its interrupts can go to no other shared core"
         yield Problem(partition.line_of("distribute"), what, fix)

@@ -668,6 +668,25 @@ static void no_access_reaches_others(void **state)
     assert_int_not_equal(interrupted, 0); /* the addresses and values do reach functions */
 }
 
+/* The functions of channels share the lock of configuration space with a partition's other
+ * functions, of which one may be slow. */
+static void accesses_beside_a_slow_function_are_repeated(void **state)
+{
+    struct ticket_lock *lock = &partitions[0].functions.lock;
+    uint64_t value = PCI_COMMAND_MEMORY;
+
+    (void)state;
+    partitions[0].constant.shares_cores = true;
+    assert_true(ticket_lock_try(lock));
+    assert_int_equal(access_by(0, config(0, PCI_COMMAND), 2, true, &value), ACCESS_AGAIN);
+    assert_int_equal(access_by(0, config(0, PCI_COMMAND), 2, false, &value), ACCESS_AGAIN);
+    ticket_lock_give(lock);
+    assert_int_equal(read_by(0, config(0, PCI_COMMAND), 2), 0);
+    write_by(0, config(0, PCI_COMMAND), 2, PCI_COMMAND_MEMORY);
+    assert_int_equal(read_by(0, config(0, PCI_COMMAND), 2), PCI_COMMAND_MEMORY);
+    assert_int_equal(lock->turn, lock->next);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -681,6 +700,7 @@ int main(void)
         cmocka_unit_test_setup(parts_of_a_dword_are_written_alone, setup),
         cmocka_unit_test_setup(registers_are_where_the_bar_is, setup),
         cmocka_unit_test_setup(registers_have_32_bits, setup),
+        cmocka_unit_test_setup(accesses_beside_a_slow_function_are_repeated, setup),
         cmocka_unit_test_setup(doorbell_rings_the_other_end, setup),
         cmocka_unit_test_setup(state_is_shown_to_the_other_end, setup),
         cmocka_unit_test_setup(receiver_of_one_way_reaches_nobody, setup),

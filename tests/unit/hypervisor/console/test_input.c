@@ -261,7 +261,7 @@ static void test_input_beyond_the_buffer(void **state)
     memcpy(fake.typed, text, sizeof(text) - 1);
     fake.typed_bytes = sizeof(text) - 1;
     fixture_interrupt();
-    assert_int_equal(fake.typed_bytes, sizeof(text) - 1 - 16);
+    assert_int_equal(fake.typed_bytes, sizeof(text) - 1 - 8);
     text[sizeof(text) - 2] = 0x1d;
     fixture_type(text);
     assert_int_equal(terminal_input_owner(), CONTROL);

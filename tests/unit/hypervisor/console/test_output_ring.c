@@ -152,10 +152,40 @@ static void test_a_writer_that_was_silent(void **state)
     assert_true(output_ring_has_room(&ring, 0, QUOTA, QUOTA));
 }
 
+/* Bytes that are added at once have the order of those that are added one by one, also over the end
+ * of the ring, and no more are added than it has room for. */
+static void test_many_at_once(void **state)
+{
+    char bytes[200];
+
+    (void)state;
+    for (uint32_t i = 0; i < sizeof(bytes); i++) {
+        bytes[i] = (char)i;
+    }
+    for (uint32_t start = OUTPUT_RING_BYTES - 201; start <= OUTPUT_RING_BYTES; start++) {
+        begin_at(start);
+        output_ring_add_bytes(&ring, bytes, sizeof(bytes));
+        assert_int_equal(output_ring_length(&ring), sizeof(bytes));
+        for (uint32_t i = 0; i < sizeof(bytes); i++) {
+            assert_int_equal(output_ring_first(&ring), i);
+            output_ring_remove_first(&ring);
+        }
+    }
+    begin_at(7);
+    add(OUTPUT_RING_BYTES - 3);
+    output_ring_add_bytes(&ring, bytes, sizeof(bytes));
+    assert_int_equal(output_ring_length(&ring), OUTPUT_RING_BYTES);
+    remove_first(OUTPUT_RING_BYTES - 1);
+    assert_int_equal(output_ring_first(&ring), 2);
+    output_ring_add_bytes(&ring, bytes, 0);
+    assert_int_equal(output_ring_length(&ring), 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_order),
+        cmocka_unit_test(test_many_at_once),
         cmocka_unit_test(test_full),
         cmocka_unit_test(test_clear),
         cmocka_unit_test(test_quota),

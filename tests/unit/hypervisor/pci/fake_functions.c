@@ -41,6 +41,7 @@ void fake_reset(void)
     fake_partition.constant.system = &fake_system;
     fake_partition.constant.described = described;
     fake_partition.constant.index = 1;
+    fake_partition.constant.shares_cores = false;
 }
 
 static uint32_t get(const struct fake_function *function, unsigned at, unsigned bytes)

@@ -808,6 +808,35 @@ static void test_virtio_registers_out_of_reach(void **state)
     }
 }
 
+/* While another VCPU's write waits for a slow function, a partition of shared cores does not wait at
+ * EL2. Reads need no lock. */
+static void test_a_write_beside_a_slow_function_is_repeated(void **state)
+{
+    struct ticket_lock *lock = &fake_partition.functions.lock;
+    struct access access = {
+        .offset = NIC << 12 | PCI_COMMAND, .bytes = 2, .write = true, .value = PCI_COMMAND_MEMORY};
+    uint64_t before;
+
+    (void)state;
+    (void)add_nic();
+    (void)boot();
+    fake_partition.constant.shares_cores = true;
+    assert_true(ticket_lock_try(lock));
+    before = fake_accesses;
+    for (unsigned n = 0; n < 3; n++) {
+        assert_int_equal(pci_access(&fake_partition, &access), ACCESS_AGAIN);
+    }
+    assert_int_equal(fake_accesses, before);
+    assert_false(fake_partition.functions.views[0].written);
+    (void)guest_read(NIC, PCI_COMMAND, 2);
+    assert_int_equal(last_result, ACCESS_DONE);
+    ticket_lock_give(lock);
+    guest_write(NIC, PCI_COMMAND, 2, PCI_COMMAND_MEMORY);
+    assert_int_equal(last_result, ACCESS_DONE);
+    assert_true(ticket_lock_try(lock));
+    ticket_lock_give(lock);
+}
+
 /* Functions with and without an owner lose bus mastering; a host bridge keeps it. */
 static void test_mastering_at_boot(void **state)
 {
@@ -865,6 +894,7 @@ int main(void)
         cmocka_unit_test_setup(test_function_that_asks_for_time, prepare),
         cmocka_unit_test_setup(test_function_that_stays_awake, prepare),
         cmocka_unit_test_setup(test_virtio_registers_out_of_reach, prepare),
+        cmocka_unit_test_setup(test_a_write_beside_a_slow_function_is_repeated, prepare),
         cmocka_unit_test_setup(test_mastering_at_boot, prepare),
     };
 

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A guest without a kernel whose exits are as long as they can be: it prints whole lines, sends all
+ * SGIs to all its VCPUs, makes all its SPIs pending, and writes to the registers of all of them and
+ * of its VCPUs' Redistributors. Its VCPUs sleep until the same instants as those of other partitions
+ * with this guest. At its end it leaves a line without an end, and makes a fault. VCPUS: number of
+ * its VCPUs.
+ */
+#include "interrupts.h"
+
+#define TIMER             30u /* PPI of the physical timer (Arm BSA, "PPI assignments") */
+#define SGIS              16u
+#define ROUNDS            12u
+#define INSTANTS_A_SECOND 250u
+#define TO_ALL_BUT_SELF   (UINT64_C(1) << 40) /* ICC_SGI1R_EL1.IRM */
+#define ICPENDR           0x0280u
+#define ICACTIVER         0x0380u
+#define NO_ADDRESS        UINT64_C(0x3f000000)
+
+#define TEN     "0123456789"
+#define FIFTY   TEN TEN TEN TEN TEN
+#define PARTIAL FIFTY FIFTY FIFTY "012345678" /* a byte less than a line of the hypervisor */
+
+static uint64_t physical_counter(void)
+{
+    uint64_t value;
+
+    __asm__ volatile("isb\n\tmrs %0, cntpct_el0" : "=r"(value) : : "memory");
+    return value;
+}
+
+static uint64_t instant(void)
+{
+    uint64_t frequency;
+
+    __asm__ volatile("mrs %0, cntfrq_el0" : "=r"(frequency));
+    return frequency / INSTANTS_A_SECOND;
+}
+
+static void take_interrupts(void)
+{
+    uint64_t number = acknowledge();
+
+    for (unsigned n = 0; n < SGIS && number < NONE; n++) {
+        end_interrupt(number);
+        number = acknowledge();
+    }
+}
+
+static void sleep_until_next_instant(void)
+{
+    uint64_t due = (physical_counter() / instant() + 1) * instant();
+
+    __asm__ volatile("msr cntp_cval_el0, %0\n\tmsr cntp_ctl_el0, %1\n\tisb"
+                     :
+                     : "r"(due), "r"(UINT64_C(1))
+                     : "memory");
+    while (physical_counter() < due) {
+        __asm__ volatile("wfi" : : : "memory");
+        take_interrupts();
+    }
+    __asm__ volatile("msr cntp_ctl_el0, xzr\n\tisb" : : : "memory");
+}
+
+static void send_all_sgis(void)
+{
+    for (uint32_t sgi = 0; sgi < SGIS; sgi++) {
+        send_sgi(sgi, TO_ALL_BUT_SELF);
+    }
+}
+
+/* Writes to the registers of all SPIs. Those that it does not have ignore it. */
+static void write_spis(uint32_t registers)
+{
+    for (uint32_t word = 1; word < SPI_WORDS; word++) {
+        write32(DISTRIBUTOR + registers + 4 * word, UINT32_MAX);
+    }
+}
+
+static void write_redistributors(void)
+{
+    for (unsigned vcpu = 0; vcpu < VCPUS; vcpu++) {
+        write32(sgi_frame(vcpu) + IPRIORITYR, UINT32_MAX);
+        write32(sgi_frame(vcpu) + ISPENDR, UINT32_MAX);
+    }
+}
+
+static void prepare(void)
+{
+    write32(sgi_frame(own_number()) + ISENABLER, UINT32_MAX);
+    open_interface();
+}
+
+static void other_main(void)
+{
+    prepare();
+    for (;;) {
+        send_all_sgis();
+        sleep_until_next_instant();
+    }
+}
+
+void guest_main(void)
+{
+    for (unsigned vcpu = 1; vcpu < VCPUS; vcpu++) {
+        (void)call(CPU_ON, vcpu, (uintptr_t)guest_other, (uintptr_t)other_main);
+    }
+    write32(DISTRIBUTOR, GROUP_1);
+    prepare();
+    for (unsigned n = 0; n < ROUNDS; n++) {
+        write_spis(ISENABLER);
+        write_spis(ISPENDR);
+        send_all_sgis();
+        print(PARTIAL "\n");
+        write_redistributors();
+        sleep_until_next_instant();
+        write_spis(ICENABLER);
+        write_spis(ICPENDR);
+        write_spis(ICACTIVER);
+    }
+    print("end\n" PARTIAL);
+    (void)read32(NO_ADDRESS);
+}
