@@ -26,9 +26,9 @@
     (2u + sizeof(((struct description_partition *)0)->name) + 2u + CONSOLE_LINE_BYTES + 2u)
 /* The longest output of a message of the hypervisor, with a report of dropped ones before it. */
 #define MESSAGE_BYTES_MAX 256u
-/* The most bytes that are sent while the lock is held, so that no exit takes long, on a machine whose
- * PL011 accepts any number of them, too. A PL011 has 32 bytes at most, and its interrupt sends the
- * others. */
+/* The most bytes that are sent while the lock is held, so that no exit takes long, on a machine
+ * whose PL011 accepts any number of them, too. A PL011 has 32 bytes at most, and its interrupt
+ * sends the others. */
 #define SEND_BYTES_MAX 64u
 
 _Static_assert(SHOW_BYTES_MAX <= PARTITION_BYTES, "a partition's quota holds a line");

@@ -13,7 +13,9 @@ void gic_reset_core(struct vcpu *vcpu)
     const struct partition *partition = vcpu->partition;
     const struct gic_frame frame = gic_private(partition_core(partition, vcpu->number));
 
-    (void)gic_silence_interrupts(&frame, 0, PRIVATE_GUEST, PRIORITY_USUAL);
+    if (!gic_silence_interrupts(&frame, 0, PRIVATE_GUEST, PRIORITY_USUAL)) {
+        __atomic_store_n(&vcpu->partition->atomic.is_unsettled, 1, __ATOMIC_RELAXED);
+    }
     listed_note_settings_change(vcpu);
     gic_registers_reset();
     if (listed_has(partition)) {

@@ -162,8 +162,8 @@ static void revise_aside(struct vcpu *vcpu)
         if (aside == 0) {
             continue;
         }
-        cleared = aside & ~__atomic_fetch_or(listable_word(vcpu, 32 * word), aside,
-                                             __ATOMIC_ACQ_REL);
+        cleared =
+            aside & ~__atomic_fetch_or(listable_word(vcpu, 32 * word), aside, __ATOMIC_ACQ_REL);
         vcpu->list.aside[word] = aside & ~cleared;
         listed_end_word(vcpu, word, cleared);
     }

@@ -106,7 +106,9 @@ enum step_outcome gic_reset_partition(struct partition *partition, uint32_t *gro
     if (owned == 0) {
         partition->atomic.distributor_control = 0;
         listed_reset_partition(partition);
-        return STEP_DONE;
+        return __atomic_exchange_n(&partition->atomic.is_unsettled, 0, __ATOMIC_RELAXED) != 0
+                   ? STEP_FAILED
+                   : STEP_DONE;
     }
     settled = gic_silence_interrupts(&frame, word, owned, PRIORITY_USUAL);
     for (; owned != 0; owned &= owned - 1) {

@@ -95,8 +95,8 @@ static void carry_out(struct vcpu *vcpu, uint64_t *word, uint64_t request)
                                       __ATOMIC_RELEASE, __ATOMIC_RELAXED);
 }
 
-/* Not inline, because requests are rare, and every change between VCPUs checks for one. If there are
- * more than a few, the VCPU calls itself, and carries out the others in another exit. */
+/* Not inline, because requests are rare, and every change between VCPUs checks for one. If there
+ * are more than a few, the VCPU calls itself, and carries out the others in another exit. */
 __attribute__((noinline)) void remote_carry_out(struct vcpu *vcpu)
 {
     struct partition *partition = vcpu->partition;

@@ -42,8 +42,9 @@ const char *gic_start_core(struct vcpu *vcpu);
 /* Takes the next step of resetting the partition's SPIs, eight at most: none is enabled, pending or
  * active, all have the usual priority and are routed to its boot core. The last step resets its
  * GICD_CTLR. `*group`: 0 before the first step. Returns STEP_PENDING, then STEP_DONE; STEP_FAILED
- * if the GIC does not settle after this step, which another one follows. Called each time before
- * the partition starts and after it stops, while all of its cores are in their monitors. */
+ * if the GIC does not settle after this step, or has not after the reset of one of the cores.
+ * Another step follows then. Called each time before the partition starts and after it stops, while
+ * all of its cores are in their monitors. */
 enum step_outcome gic_reset_partition(struct partition *partition, uint32_t *group);
 
 /* Resets the private interrupts of the VCPU's core in the same way, its CPU interface and its list

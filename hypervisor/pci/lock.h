@@ -11,7 +11,8 @@
  * Takes the lock. A function may hold up its holder for as long as the root complex waits for a
  * completion (docs/waits.md). A partition of shared cores does not wait for that at EL2, where it
  * would hold up its neighbours: returns false if the lock is not free. Then the guest repeats the
- * access (ACCESS_AGAIN), its VCPU pays for each attempt, and its core takes interrupts between them.
+ * access (ACCESS_AGAIN), its VCPU pays for each attempt, and its core takes interrupts between
+ * them.
  */
 static inline bool pci_lock(struct partition *partition)
 {

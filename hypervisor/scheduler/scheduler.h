@@ -45,8 +45,8 @@ void scheduler_enter(uint64_t time);
 /* Handles the pending interrupts of the hypervisor. The VCPU's guest does not execute meanwhile. */
 void scheduler_handle_interrupts(struct vcpu *vcpu);
 
-/* Returns true if the processor has several VCPUs, and an interrupt is pending for one of them or for
- * the hypervisor. */
+/* Returns true if the processor has several VCPUs, and an interrupt is pending for one of them or
+ * for the hypervisor. */
 bool scheduler_has_interrupt(void);
 
 /* Sets an interrupt aside for another VCPU of the processor to which it is routed. If it is an SPI

@@ -183,6 +183,19 @@ static void load(struct shared_core *core, struct vcpu *vcpu, const struct vcpu 
     }
 }
 
+/* Stops the partition of the VCPU whose state was saved, because its private interrupts may disturb
+ * others. It is stopped once. */
+static __attribute__((noinline)) void stop_unsettled(struct processor *processor)
+{
+    const struct partition *partition = processor->vcpu->partition;
+
+    if (__atomic_load_n(&partition->atomic.request, __ATOMIC_RELAXED) == REQUEST_NONE) {
+        (void)fault_of_device(0);
+    } else {
+        processor->device_syndrome = 0;
+    }
+}
+
 /* Lets another VCPU execute. No SError of the guest is pending. Returns when the one that executes
  * now executes again. */
 static void change_to(struct processor *processor, struct vcpu *next)
@@ -190,6 +203,9 @@ static void change_to(struct processor *processor, struct vcpu *next)
     struct vcpu *current = processor->vcpu;
 
     save(processor->shared, current);
+    if (processor->device_syndrome != 0) {
+        stop_unsettled(processor);
+    }
     processor_set_vcpu(processor, next);
     next->report.switches++;
     if (next->shared->has_executed) {

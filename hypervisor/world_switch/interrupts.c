@@ -3,6 +3,7 @@
 
 #include "gic/internal.h"
 #include "gic/system_registers.h"
+#include "hypervisor/processor.h"
 #include <arch/device_access.h>
 #include <devices/gic_registers.h>
 
@@ -145,6 +146,16 @@ static uint32_t edge_triggered(const struct private_settings *settings)
 /* The saved pending state of a level-sensitive interrupt is not loaded: it is the state of the
  * interrupt's line. For example, the interrupt of the VCPU's timer is pending again as soon as the
  * timer is loaded. */
+/* The VCPU's private interrupts may still be signalled although they are disabled: then the next
+ * VCPU of the core would take them. That counts as a device that does not answer. */
+static __attribute__((noinline)) void report_unsettled(const struct gic_frame *frame)
+{
+    struct processor *processor = processor_this();
+
+    processor->device_syndrome = SYNDROME_UNKNOWN_REASON;
+    processor->device_address = frame->control;
+}
+
 bool interrupts_save(const struct interrupt_resources *resources, struct vcpu *vcpu,
                      struct saved_interrupts *saved)
 {
@@ -155,7 +166,9 @@ bool interrupts_save(const struct interrupt_resources *resources, struct vcpu *v
     save_lists(resources, saved);
     saved->enabled = device_read32(frame.interrupts + GIC_ISENABLER) & PRIVATE_GUEST;
     device_write32(frame.interrupts + GIC_ICENABLER, PRIVATE_GUEST);
-    (void)gic_wait_clear(frame.control, frame.write_pending);
+    if (!gic_wait_clear(frame.control, frame.write_pending)) {
+        report_unsettled(&frame);
+    }
     pending = device_read32(frame.interrupts + GIC_ISPENDR) & PRIVATE_GUEST;
     active = device_read32(frame.interrupts + GIC_ISACTIVER) & PRIVATE_GUEST;
     device_write32(frame.interrupts + GIC_ICPENDR, pending);

@@ -55,6 +55,9 @@ struct partition_atomics {
     /* GICD_CTLR as the guest wrote it last. The exception: a load or store of the aligned word is
      * enough (Arm ARM, "Single-copy atomicity"), because no access depends on another. */
     uint32_t distributor_control;
+    /* 1: the private interrupts of one of its VCPUs may still be signalled although the core was
+     * reset. gic_reset_partition() fails for it. */
+    uint32_t is_unsettled;
     struct list_changes changes;
     struct vcpu_power power[DESCRIPTION_VCPUS_MAX];
     /* By VCPU on a shared core: its mail (scheduler/state.h), and its request for an access to

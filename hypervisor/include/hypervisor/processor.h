@@ -12,6 +12,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* ESR_EL2 for an unknown reason (Arm ARM, ESR_ELx: EC is 0, IL is 1). */
+#define SYNDROME_UNKNOWN_REASON (UINT64_C(1) << 25)
+
 struct processor {
     uint64_t services; /* root of the service tables, which map all that the monitor accesses */
     /* entry/branch_isolation.h: the function of the firmware that discards branch predictions; 0:
@@ -28,8 +31,8 @@ struct processor {
     uint32_t overdue; /* entry/watch.c: the hypervisor's SPIs that were pending at the last check */
     /* ESR_EL2 and FAR_EL2 of the last access by this processor's monitors to which a device did not
      * respond. The syndrome is 0 if there was none since a partition was last stopped for one. */
-    uint64_t device_syndrome, device_address;
-    uint64_t looked; /* entry/watch.c: CNTPCT_EL0 at the last check */
+    uint64_t device_syndrome, device_address; /* SYNDROME_UNKNOWN_REASON: without an exception */
+    uint64_t looked;                          /* entry/watch.c: CNTPCT_EL0 at the last check */
     uint32_t
         reader; /* entry/watch.c: index of the partition that took over the SMMU's interrupt last */
 };
