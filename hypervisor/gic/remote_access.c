@@ -84,10 +84,11 @@ enum access_result remote_access_vcpu(struct vcpu *vcpu, uint32_t number, struct
 /* Most requests that are carried out at once, so that no exit takes long. */
 #define CARRIED_AT_ONCE 2u
 
-/* Carries out the request of a VCPU. If it has given up the request since, the word has another
- * value, and the answer is dropped. */
-static void carry_out(struct vcpu *vcpu, uint64_t *word, uint64_t request)
+/* Carries out the request of VCPU `asking`. If it has given up the request since, the word has
+ * another value, and the answer is dropped. */
+static void carry_out(struct vcpu *vcpu, uint32_t asking, uint64_t request)
 {
+    uint64_t *word = &vcpu->partition->atomic.requests[asking];
     struct access access = remote_access(request);
 
     (void)redistributor_access_own(vcpu, &access);
@@ -103,8 +104,7 @@ __attribute__((noinline)) void remote_carry_out(struct vcpu *vcpu)
     unsigned count = 0;
 
     for (uint32_t asking = 0; asking < partition->constant.described->vcpu_count; asking++) {
-        uint64_t *word = &partition->atomic.requests[asking];
-        uint64_t request = __atomic_load_n(word, __ATOMIC_ACQUIRE);
+        uint64_t request = __atomic_load_n(&partition->atomic.requests[asking], __ATOMIC_ACQUIRE);
 
         if (!remote_is_for(request, vcpu->number)) {
             continue;
@@ -115,7 +115,7 @@ __attribute__((noinline)) void remote_carry_out(struct vcpu *vcpu)
             gic_call_core(partition, partition_core(partition, vcpu->number));
             return;
         }
-        carry_out(vcpu, word, request);
+        carry_out(vcpu, asking, request);
         count++;
     }
 }
