@@ -143,17 +143,14 @@ static uint32_t edge_triggered(const struct private_settings *settings)
     return edges;
 }
 
-/* The saved pending state of a level-sensitive interrupt is not loaded: it is the state of the
- * interrupt's line. For example, the interrupt of the VCPU's timer is pending again as soon as the
- * timer is loaded. */
 /* The VCPU's private interrupts may still be signalled although they are disabled: then the next
  * VCPU of the core would take them. That counts as a device that does not answer. */
-static __attribute__((noinline)) void report_unsettled(const struct gic_frame *frame)
+static __attribute__((noinline)) void report_unsettled(uint64_t address)
 {
     struct processor *processor = processor_this();
 
     processor->device_syndrome = SYNDROME_UNKNOWN_REASON;
-    processor->device_address = frame->control;
+    processor->device_address = address;
 }
 
 bool interrupts_save(const struct interrupt_resources *resources, struct vcpu *vcpu,
@@ -167,7 +164,7 @@ bool interrupts_save(const struct interrupt_resources *resources, struct vcpu *v
     saved->enabled = device_read32(frame.interrupts + GIC_ISENABLER) & PRIVATE_GUEST;
     device_write32(frame.interrupts + GIC_ICENABLER, PRIVATE_GUEST);
     if (!gic_wait_clear(frame.control, frame.write_pending)) {
-        report_unsettled(&frame);
+        report_unsettled(frame.control);
     }
     pending = device_read32(frame.interrupts + GIC_ISPENDR) & PRIVATE_GUEST;
     active = device_read32(frame.interrupts + GIC_ISACTIVER) & PRIVATE_GUEST;
@@ -182,6 +179,9 @@ bool interrupts_save(const struct interrupt_resources *resources, struct vcpu *v
     return (pending & saved->enabled & ~active) != 0;
 }
 
+/* The saved pending state of a level-sensitive interrupt is not loaded: it is the state of the
+ * interrupt's line. For example, the interrupt of the VCPU's timer is pending again as soon as the
+ * timer is loaded. */
 void interrupts_load(const struct interrupt_resources *resources,
                      const struct saved_interrupts *saved, const struct private_settings *last)
 {
