@@ -9,9 +9,11 @@
 #define SWITCH  0x1d /* Ctrl-] */
 #define COMMAND 0x1e /* Ctrl-^ */
 
-/* Most keys that one interrupt handles: when the PL011 is read, and when a partition's queue is
- * emptied. Further keys raise another interrupt. */
-#define BATCH 8u
+/* Most keys that are read from the PL011 in one exit, and most that a partition takes from its
+ * queue in one exit. Further keys cause another exit. A partition takes fewer, because its core may
+ * have read the PL011 in the same exit. */
+#define READ_KEYS  16u
+#define TAKEN_KEYS 8u
 
 /* The key before was Ctrl-^. */
 static bool follows_command_key __attribute__((section(".bss.monitor_shared")));
@@ -43,7 +45,7 @@ static void give_input(const struct description *system, uint32_t partition)
 static bool has_to_wait(const struct description *system, uint32_t partition)
 {
     return system->partitions[partition].vcpus[0].shared != 0 &&
-           terminal_key_room(partition) <= BATCH;
+           terminal_key_room(partition) <= READ_KEYS;
 }
 
 /* Returns the next partition that has a console, in the description's order. At least one partition
@@ -168,7 +170,7 @@ struct input_calls input_receive(const struct description *system)
     if (notify_waiting_partitions(system, owner)) {
         calls.called |= UINT32_C(1) << owner;
     }
-    batch = has_to_wait(system, owner) ? 0 : BATCH;
+    batch = has_to_wait(system, owner) ? 0 : READ_KEYS;
     /* Stops reading after a command, and when the input changes its partition. The remaining bytes
      * stay in the PL011, whose interrupt stays asserted. */
     for (unsigned i = 0; i < batch && calls.recalled == 0 && terminal_input_owner() == owner &&
@@ -193,7 +195,8 @@ enum partition_request input_take(struct partition *partition)
     if (terminal_input_owner() == partition->constant.index) {
         terminal_resume_input();
     }
-    for (unsigned i = 0; i < BATCH && terminal_dequeue_key(partition->constant.index, &key); i++) {
+    for (unsigned i = 0; i < TAKEN_KEYS && terminal_dequeue_key(partition->constant.index, &key);
+         i++) {
         if (key == KEY_STOP) {
             return REQUEST_STOP;
         }

@@ -2,16 +2,6 @@
 #include "console/output_ring.h"
 #include <string.h>
 
-bool output_ring_add(struct output_ring *ring, char byte)
-{
-    if (output_ring_length(ring) == OUTPUT_RING_BYTES) {
-        return false;
-    }
-    ring->bytes[ring->added % OUTPUT_RING_BYTES] = byte;
-    ring->added++;
-    return true;
-}
-
 void output_ring_add_bytes(struct output_ring *ring, const char *bytes, uint32_t count)
 {
     uint32_t room = OUTPUT_RING_BYTES - output_ring_length(ring);

@@ -38,10 +38,20 @@ static inline uint32_t output_ring_length(const struct output_ring *ring)
     return ring->added - ring->removed;
 }
 
-/* Adds a byte at the end. Returns false if the ring is full. */
-bool output_ring_add(struct output_ring *ring, char byte);
+/* Adds a byte at the end. Returns false if the ring is full. Inline, because messages are added
+ * byte by byte. Also with the MMU off. */
+static inline bool output_ring_add(struct output_ring *ring, char byte)
+{
+    if (output_ring_length(ring) == OUTPUT_RING_BYTES) {
+        return false;
+    }
+    ring->bytes[ring->added % OUTPUT_RING_BYTES] = byte;
+    ring->added++;
+    return true;
+}
 
-/* Adds as many bytes at the end as the ring has room for. */
+/* Adds as many bytes at the end as the ring has room for. Only with the MMU on, because memcpy()
+ * makes unaligned accesses. */
 void output_ring_add_bytes(struct output_ring *ring, const char *bytes, uint32_t count);
 
 /* Returns the oldest byte of a ring that is not empty. */

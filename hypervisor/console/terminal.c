@@ -26,10 +26,10 @@
     (2u + sizeof(((struct description_partition *)0)->name) + 2u + CONSOLE_LINE_BYTES + 2u)
 /* The longest output of a message of the hypervisor, with a report of dropped ones before it. */
 #define MESSAGE_BYTES_MAX 256u
-/* The most bytes that are sent while the lock is held, so that no exit takes long, on a machine
- * whose PL011 accepts any number of them, too. A PL011 has 32 bytes at most, and its interrupt
- * sends the others. */
-#define SEND_BYTES_MAX 64u
+/* The most bytes that are sent at a time: a line or a message, so that no exit takes long. A PL011
+ * accepts 32 bytes at most, but that of a virtual machine may accept any number. Its interrupt
+ * sends the other bytes. */
+#define SEND_BYTES_MAX MESSAGE_BYTES_MAX
 
 _Static_assert(SHOW_BYTES_MAX <= PARTITION_BYTES, "a partition's quota holds a line");
 _Static_assert(DESCRIPTION_PARTITIONS_MAX *(PARTITION_BYTES + LAST_BYTES + EVENT_BYTES +
@@ -43,15 +43,16 @@ _Static_assert(DESCRIPTION_PARTITIONS_MAX *(PARTITION_BYTES + LAST_BYTES + EVENT
 
 static struct {
     struct ticket_lock lock;
-    uintptr_t uart;   /* address of the PL011's registers; 0: the board has no terminal */
-    bool shared;      /* several monitors print, so that the lock is taken. It needs the MMU */
-    bool stuck;       /* the PL011's FIFO stayed full for POLLS_MAX polls */
-    uint32_t line;    /* the partition whose line is incomplete, or NOBODY */
-    uint32_t input;   /* the partition that has the input, or NOBODY */
-    bool listening;   /* the PL011's interrupt is routed to a core */
-    bool sending;     /* the PL011's transmit interrupt is enabled */
-    bool paused;      /* its interrupts for input are disabled. Atomic: read without the lock */
-    uint32_t waiting; /* bit i: partition i found no room in the ring */
+    uintptr_t uart;      /* address of the PL011's registers; 0: the board has no terminal */
+    bool shared;         /* several monitors print, so that the lock is taken. It needs the MMU */
+    bool stuck;          /* the PL011's FIFO stayed full for POLLS_MAX polls */
+    uint32_t line;       /* the partition whose line is incomplete, or NOBODY */
+    uint32_t input;      /* the partition that has the input, or NOBODY */
+    bool listening;      /* the PL011's interrupt is routed to a core */
+    bool sending;        /* the PL011's transmit interrupt is enabled */
+    bool paused;         /* its interrupts for input are disabled. Atomic: read without the lock */
+    uint32_t waiting;    /* bit i: partition i found no room in the ring */
+    uint32_t unreported; /* number of elements of `dropped` whose count is not 0 */
     /* By writer: messages dropped since the last report of them. `name`: the partition that they
      * are about; NULL for those of no partition. */
     struct dropped {
@@ -60,8 +61,6 @@ static struct {
     } dropped[OUTPUT_RING_WRITERS];
     /* The text that explains an exception during boot; NULL: none is expected. */
     const char *explanation;
-    uint32_t text_bytes;
-    char text[MESSAGE_BYTES_MAX]; /* what is printed now */
     struct output_ring ring;
     struct key_queue typed[DESCRIPTION_PARTITIONS_MAX];
 } terminal __attribute__((section(".bss.monitor_shared")));
@@ -96,39 +95,28 @@ static void wait_for_ring(uint32_t bytes)
     terminal.stuck = polls == 0;
 }
 
-/* Adds characters to the ring. Those that find the ring full are lost. If no interrupt sends the
- * ring's bytes yet, waits for the PL011 before. */
-static void add(const char *text, uint32_t bytes)
-{
-    if (terminal.uart == 0) {
-        return;
-    }
-    if (!terminal.listening && output_ring_length(&terminal.ring) > OUTPUT_RING_BYTES - bytes) {
-        wait_for_ring(OUTPUT_RING_BYTES - bytes);
-    }
-    output_ring_add_bytes(&terminal.ring, text, bytes);
-}
-
-/* Adds a character of a message. All of them are added to the ring at once, because a message is
- * long, and no exit may take long. */
+/* Adds a character to the ring. A character that finds the ring full is lost. While no interrupt
+ * sends the ring's bytes, the ring is empty whenever a message or a line begins. */
 static void put(char character)
 {
-    if (terminal.text_bytes < MESSAGE_BYTES_MAX) {
-        terminal.text[terminal.text_bytes++] = character;
+    if (terminal.uart != 0) {
+        (void)output_ring_add(&terminal.ring, character);
     }
 }
 
-static void add_text(void)
+/* Returns true if the transmit interrupt is needed: to send bytes, to call a partition that waits
+ * for room, or to report dropped messages. */
+static bool has_to_send(void)
 {
-    add(terminal.text, terminal.text_bytes);
-    terminal.text_bytes = 0;
+    return output_ring_length(&terminal.ring) != 0 || terminal.waiting != 0 ||
+           terminal.unreported != 0;
 }
 
 /* Enables the receive interrupt if a partition has the input and it is not paused, and the transmit
- * interrupt if bytes are left to send. */
+ * interrupt if it is needed. */
 static void update_interrupts(void)
 {
-    terminal.sending = output_ring_length(&terminal.ring) != 0;
+    terminal.sending = has_to_send();
     board_uart_set_interrupts(terminal.uart, terminal.input != NOBODY && !terminal.paused,
                               terminal.sending);
 }
@@ -137,6 +125,16 @@ static void lock_terminal(void)
 {
     if (terminal.shared) {
         ticket_lock_take(&terminal.lock, TICKET_LOCK_PATIENCE);
+    }
+}
+
+static void unlock_terminal(void)
+{
+    if (terminal.listening && terminal.sending != has_to_send()) {
+        update_interrupts();
+    }
+    if (terminal.shared) {
+        ticket_lock_give(&terminal.lock);
     }
 }
 
@@ -150,12 +148,7 @@ static void send_and_unlock_terminal(void)
         wait_for_ring(0);
         output_ring_clear(&terminal.ring);
     }
-    if (terminal.listening && terminal.sending != (output_ring_length(&terminal.ring) != 0)) {
-        update_interrupts();
-    }
-    if (terminal.shared) {
-        ticket_lock_give(&terminal.lock);
-    }
+    unlock_terminal();
 }
 
 static void end_line(void)
@@ -217,6 +210,7 @@ static void put_dropped(uint32_t writer)
     format_number(put, dropped->count, 10);
     end_line();
     dropped->count = 0;
+    terminal.unreported--;
 }
 
 /* Returns true if the ring has room for a message of the writer within `quota`. */
@@ -224,6 +218,17 @@ static bool has_message_room(uint32_t writer, uint32_t quota)
 {
     return !terminal.listening ||
            output_ring_has_room(&terminal.ring, writer, quota, MESSAGE_BYTES_MAX);
+}
+
+static void count_dropped(uint32_t writer, const char *name)
+{
+    struct dropped *dropped = &terminal.dropped[writer];
+
+    if (dropped->count == 0) {
+        terminal.unreported++;
+    }
+    dropped->count++;
+    dropped->name = name;
 }
 
 /* Prints a line of the hypervisor: `name` and a space, unless it is NULL, and the formatted text.
@@ -247,11 +252,9 @@ static void print_message(uint32_t writer, uint32_t quota, const char *name, con
         }
         format_message(put, format, arguments);
         end_line();
-        add_text();
         output_ring_charge(&terminal.ring, writer, start);
     } else {
-        terminal.dropped[writer].count++;
-        terminal.dropped[writer].name = name;
+        count_dropped(writer, name);
     }
     send_and_unlock_terminal();
 }
@@ -338,11 +341,11 @@ void terminal_write_line(const struct partition *partition, const char *line, ui
         shown = 0;
     }
     terminal.line = partition->constant.index + 1;
-    add_text();
-    add(line + shown, bytes - shown);
+    if (terminal.uart != 0) {
+        output_ring_add_bytes(&terminal.ring, line + shown, bytes - shown);
+    }
     if (end) {
         end_line();
-        add_text();
     }
     output_ring_charge(&terminal.ring, partition->constant.index, start);
     send_and_unlock_terminal();
@@ -375,7 +378,7 @@ bool terminal_has_room(const struct partition *partition, enum terminal_part par
     if (!room && part == TERMINAL_USUAL) {
         terminal.waiting |= 1u << partition->constant.index;
     }
-    send_and_unlock_terminal();
+    unlock_terminal();
     return room;
 }
 
@@ -383,12 +386,14 @@ bool terminal_has_room(const struct partition *partition, enum terminal_part par
  * of an interrupt. */
 static void report_dropped(void)
 {
+    if (terminal.unreported == 0) {
+        return;
+    }
     for (uint32_t writer = OUTPUT_RING_MESSAGES; writer < OUTPUT_RING_WRITERS; writer++) {
         uint32_t start = terminal.ring.added;
 
         if (terminal.dropped[writer].count != 0 && has_message_room(writer, EVENT_BYTES)) {
             put_dropped(writer);
-            add_text();
             output_ring_charge(&terminal.ring, writer, start);
             return;
         }
@@ -409,7 +414,7 @@ uint32_t terminal_send_output(void)
         }
     }
     terminal.waiting &= ~wake;
-    send_and_unlock_terminal();
+    unlock_terminal();
     return wake;
 }
 
@@ -418,7 +423,7 @@ static void set_paused(bool paused)
     lock_terminal();
     __atomic_store_n(&terminal.paused, paused, __ATOMIC_RELAXED);
     update_interrupts();
-    send_and_unlock_terminal();
+    unlock_terminal();
 }
 
 void terminal_pause_input(void)
@@ -440,7 +445,7 @@ bool terminal_read_byte(uint8_t *byte)
 
     lock_terminal();
     has_byte = board_uart_try_receive(terminal.uart, byte);
-    send_and_unlock_terminal();
+    unlock_terminal();
     return has_byte;
 }
 
@@ -450,7 +455,7 @@ bool terminal_queue_key(uint32_t partition, uint32_t key)
 
     lock_terminal();
     is_kept = key_queue_add(&terminal.typed[partition], key);
-    send_and_unlock_terminal();
+    unlock_terminal();
     return is_kept;
 }
 
@@ -473,6 +478,6 @@ bool terminal_dequeue_key(uint32_t partition, uint32_t *key)
     }
     lock_terminal();
     has_key = key_queue_remove(&terminal.typed[partition], key);
-    send_and_unlock_terminal();
+    unlock_terminal();
     return has_key;
 }

@@ -46,7 +46,10 @@ void fixture_type(const char *text);
 /* Delivers the interrupt once, and lets all partitions take their keys. */
 void fixture_interrupt(void);
 
-/* Returns the output since the last call. */
+/* Delivers the interrupt as long as the PL011 has room and the interrupt for room is enabled. */
+void fixture_send_output(void);
+
+/* Sends the output that waits, and returns the output since the last call. */
 const char *fixture_printed(void);
 
 /* Accesses of a guest, which must succeed. */

@@ -153,6 +153,7 @@ int main(void)
         }
         fixture_send(0, "\n");
         fixture_send(2, "\n");
+        fixture_send_output();
         judge();
     }
     return 0;

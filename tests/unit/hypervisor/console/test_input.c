@@ -221,7 +221,7 @@ static void test_command_for_a_partition_that_takes_no_keys(void **state)
     assert_int_equal(receive("\x1er", &recalled), 1u << LINUX);
     assert_int_equal(recalled, 1u << LINUX);
     assert_string_equal(fixture_printed(), "bulkhead| linux waits: core 0 does not answer\r\n");
-    for (unsigned i = 0; i < 7; i++) { /* the keys before it, in batches */
+    for (unsigned i = 0; i < 15; i++) { /* the keys before it, in batches */
         assert_int_equal(input_take(&fixture_partitions[LINUX]), REQUEST_NONE);
     }
     assert_int_equal(input_take(&fixture_partitions[LINUX]), REQUEST_STOP);
@@ -261,7 +261,7 @@ static void test_input_beyond_the_buffer(void **state)
     memcpy(fake.typed, text, sizeof(text) - 1);
     fake.typed_bytes = sizeof(text) - 1;
     fixture_interrupt();
-    assert_int_equal(fake.typed_bytes, sizeof(text) - 1 - 8);
+    assert_int_equal(fake.typed_bytes, sizeof(text) - 1 - 16);
     text[sizeof(text) - 2] = 0x1d;
     fixture_type(text);
     assert_int_equal(terminal_input_owner(), CONTROL);

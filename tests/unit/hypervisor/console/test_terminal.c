@@ -92,7 +92,7 @@ static void test_terminal_that_accepts_nothing(void **state)
     assert_true(fake.looks < 10);
     assert_true((fake.mask & INTERRUPT_TRANSMIT) != 0);
     fake.full = false;
-    assert_int_equal(terminal_send_output(), 0);
+    fixture_send_output();
     assert_string_equal(fixture_printed(), "bulkhead| kept until it takes something\r\n");
     assert_true((fake.mask & INTERRUPT_TRANSMIT) == 0);
 
@@ -103,21 +103,60 @@ static void test_terminal_that_accepts_nothing(void **state)
     terminal_print("not printed");
     assert_true(fake.looks < 1000); /* nobody waits */
     fake.full = false;
-    for (unsigned i = 0; i < 10; i++) {
-        assert_int_equal(terminal_send_output(), 0);
-    }
     assert_null(strstr(fixture_printed(), "not printed"));
     assert_true((fake.mask & INTERRUPT_TRANSMIT) == 0);
     terminal_print("back");
     assert_string_equal(fixture_printed(), "bulkhead| back\r\n");
 }
 
+#define TEN "0123456789"
+
+/* No exit sends many bytes, however many the PL011 accepts, and none is left. */
+static void test_many_lines_are_sent_in_pieces(void **state)
+{
+    size_t interrupts = 0;
+
+    (void)state;
+    fake.full = true;
+    for (unsigned i = 0; i < 10; i++) {
+        terminal_print(TEN TEN TEN TEN TEN);
+    }
+    fake.full = false;
+    while ((fake.mask & INTERRUPT_TRANSMIT) != 0) {
+        size_t before = fake.printed_bytes;
+
+        fixture_interrupt();
+        assert_true(fake.printed_bytes - before <= 256);
+        interrupts++;
+    }
+    assert_int_equal(fake.printed_bytes, 10 * strlen("bulkhead| " TEN TEN TEN TEN TEN "\r\n"));
+    assert_int_equal(interrupts, (fake.printed_bytes + 255) / 256);
+}
+
+/* A partition that waits for room is called, also if a message of the hypervisor was what emptied
+ * the ring. */
+static void test_room_that_a_message_makes(void **state)
+{
+    struct partition *control = &fixture_partitions[CONTROL];
+    char line[CONSOLE_LINE_BYTES];
+
+    (void)state;
+    memset(line, 'x', sizeof(line));
+    fake.full = true;
+    terminal_write_line(control, line, 0, sizeof(line), true);
+    assert_false(terminal_has_room(control, TERMINAL_USUAL));
+    fake.full = false;
+    terminal_print("the input is for %s", "linux");
+    assert_int_equal(fake.raised[CONTROL], 0);
+    fixture_send_output();
+    assert_int_equal(fake.raised[CONTROL], 1);
+    assert_int_equal(fake.mask & INTERRUPT_TRANSMIT, 0);
+}
+
 static void send_everything(void)
 {
     fake.full = false;
-    for (unsigned i = 0; i < 40; i++) {
-        (void)terminal_send_output();
-    }
+    fixture_send_output();
 }
 
 static unsigned count(const char *text, const char *part)
@@ -235,10 +274,7 @@ static void test_no_printer_takes_the_room_of_another(void **state)
     terminal_write_line(other, "login:", 0, 6, true);
     assert_false(terminal_has_room(control, TERMINAL_USUAL));
     assert_true(fake.looks < 2000);
-    fake.full = false;
-    for (unsigned i = 0; i < 20; i++) {
-        (void)terminal_send_output();
-    }
+    send_everything();
     assert_non_null(strstr(fixture_printed(), "\r\nlinux| login:\r\n"));
     assert_true(terminal_has_room(control, TERMINAL_USUAL));
 }
@@ -314,6 +350,7 @@ static void test_lines_of_several_cores(void **state)
     for (unsigned i = 0; i < THREADS; i++) {
         assert_int_equal(pthread_join(threads[i], NULL), 0);
     }
+    fixture_send_output();
     for (char *line = fake.printed; *line != '\0'; lines++) {
         char *end = strstr(line, "\r\n");
         bool known = false;
@@ -356,6 +393,8 @@ int main(void)
         cmocka_unit_test_setup(test_reports, fixture_set_up),
         cmocka_unit_test_setup(test_lines_of_others_in_between, fixture_set_up),
         cmocka_unit_test_setup(test_terminal_that_accepts_nothing, fixture_set_up),
+        cmocka_unit_test_setup(test_many_lines_are_sent_in_pieces, fixture_set_up),
+        cmocka_unit_test_setup(test_room_that_a_message_makes, fixture_set_up),
         cmocka_unit_test_setup(test_no_partition_crowds_out_a_message, fixture_set_up),
         cmocka_unit_test_setup(test_dropped_messages_are_counted, fixture_set_up),
         cmocka_unit_test_setup(test_failure_after_many_messages, fixture_set_up),

@@ -142,6 +142,7 @@ static void test_lines(void **state)
     text[CONSOLE_LINE_BYTES + 2] = '\0';
     fixture_send(CONTROL, text);
     text[CONSOLE_LINE_BYTES] = '\0';
+    fixture_send_output();
     assert_memory_equal(fake.printed + fake.printed_bytes - 12, "control| y\r\n", 12);
     assert_non_null(strstr(fixture_printed(), text));
     assert_non_null(strstr(fake.printed, "x\r\ncontrol| y\r\n"));
@@ -173,7 +174,7 @@ static void test_full_terminal_does_not_block(void **state)
     fake.full = false;
     assert_true((fake.mask & INTERRUPT_TRANSMIT) != 0);
     assert_int_equal(fake.raised[CONTROL], 0);
-    fixture_interrupt();
+    fixture_send_output();
     assert_int_equal(fake.raised[CONTROL], 1);
     assert_int_equal(fake.mask & INTERRUPT_TRANSMIT, 0);
     assert_int_equal(fixture_read(CONTROL, UARTFR), FLAG_TRANSMIT_EMPTY | FLAG_RECEIVE_EMPTY);
@@ -196,7 +197,7 @@ static void test_transmit_interrupt_of_a_full_terminal(void **state)
     assert_int_equal(fixture_read(CONTROL, UARTMIS), 0);
     fake.raised[CONTROL] = 0;
     fake.full = false;
-    fixture_interrupt();
+    fixture_send_output();
     assert_int_equal(fake.raised[CONTROL], 1);
     assert_int_equal(fixture_read(CONTROL, UARTMIS), INTERRUPT_TRANSMIT);
     fixture_write(CONTROL, UARTICR, INTERRUPT_TRANSMIT);
@@ -211,7 +212,6 @@ static void test_reset_keeps_text_for_a_full_terminal(void **state)
     uart_reset(&fixture_partitions[CONTROL]);
     assert_int_equal(fixture_read(CONTROL, UARTFR), FLAG_TRANSMIT_EMPTY | FLAG_RECEIVE_EMPTY);
     fake.full = false;
-    fixture_interrupt();
     assert_string_equal(fixture_printed(),
                         "control| " LONG_LINE "\r\ncontrol| \r\ncontrol| last\r\n");
 }
