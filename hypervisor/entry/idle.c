@@ -8,7 +8,6 @@
 #include "partition/life.h"
 #include "scheduler/scheduler.h"
 #include "vcpu/power.h"
-#include <stddef.h>
 
 /* Ends the execution of the VCPU's guest. The processor's part of the GIC is reset: interrupts of
  * the guest would wake the processor again and again, and an active priority that the guest has
@@ -23,8 +22,8 @@ static void end_execution(struct vcpu *vcpu)
 /* As many interrupts as may wait for a VCPU, and more. */
 #define PASSES 128u
 
-/* Handles the interrupts that are pending, and lets other VCPUs execute, before a work that may take
- * long. Interrupts that arrive all the time don't hold up the work for ever. */
+/* Handles the interrupts that are pending, and lets other VCPUs execute, before a work that may
+ * take long. Interrupts that arrive all the time don't hold up the work for ever. */
 static void let_others_execute(struct processor *processor, struct vcpu *vcpu)
 {
     for (unsigned n = 0; n < PASSES && (n == 0 || scheduler_has_interrupt()); n++) {
@@ -47,7 +46,7 @@ static _Noreturn void run_life_steps(struct vcpu *vcpu, enum life_step next)
     struct processor *processor = processor_this();
 
     while (next != LIFE_EXECUTE) {
-        if (vcpu->fault.what != NULL) {
+        if (vcpu->fault.kind != FAULT_NONE) {
             report_faults(processor, vcpu);
         }
         if (next == LIFE_SLEEP) {

@@ -5,7 +5,7 @@
 #include "console/uart.h"
 #include "hypervisor/processor.h"
 #include "partition/life.h"
-#include <stddef.h>
+#include "partition/refused_dma.h"
 
 /* Takes a pending SError, so that it is attributed to this processor's earlier accesses. */
 static void take_pending_errors(void)
@@ -13,55 +13,63 @@ static void take_pending_errors(void)
     __asm__ volatile("dsb sy\n\tmsr daifclr, #4\n\tisb\n\tmsr daifset, #4" : : : "memory");
 }
 
-void fault_record(struct vcpu *vcpu, uint64_t syndrome, uint64_t address, uint64_t pc)
-{
-    vcpu->report.exits[EXIT_FAULT]++;
-    vcpu->report.syndrome = syndrome;
-    vcpu->report.address = address;
-    vcpu->report.pc = pc;
-}
-
-/* Records the fault, and requests a stop of the partition. fault_report() reports it. The first one
- * of a VCPU that is not reported yet is kept. `what`: the name of the address in the report. */
-static void stop(struct vcpu *vcpu, uint64_t pc, uint64_t syndrome, const char *what,
+/* Records the fault, and requests a stop of the partition. fault_report() reports it. A later fault
+ * of the VCPU, before that report, is not recorded. */
+static void stop(struct vcpu *vcpu, enum fault_kind kind, uint64_t pc, uint64_t syndrome,
                  uint64_t address)
 {
-    if (vcpu->fault.what == NULL) {
-        fault_record(vcpu, syndrome, address, pc);
-        vcpu->fault = (struct fault_notice){.what = what};
+    if (vcpu->fault.kind == FAULT_NONE) {
+        vcpu->report.syndrome = syndrome;
+        vcpu->report.address = address;
+        vcpu->report.pc = pc;
+        vcpu->fault = (struct fault_notice){.kind = kind};
     }
     life_request(vcpu, REQUEST_STOP);
 }
 
-bool fault_report(struct vcpu *vcpu)
+void fault_stop(struct vcpu *vcpu, uint64_t pc, uint64_t syndrome, uint64_t address)
+{
+    stop(vcpu, FAULT_OF_GUEST, pc, syndrome, address);
+}
+
+void fault_stop_for_dma(struct vcpu *vcpu, uint32_t type, uint64_t address)
+{
+    stop(vcpu, FAULT_OF_DMA, 0, type, address);
+}
+
+static void print_fault(const struct vcpu *vcpu, enum fault_kind kind)
 {
     const struct vcpu_report *report = &vcpu->report;
-    const char *what = vcpu->fault.what;
 
-    if (what == NULL) {
-        return false;
-    }
-    if (!vcpu->fault.has_flushed) {
-        vcpu->fault.has_flushed = true;
-        uart_flush(vcpu->partition, true);
-        return true;
-    }
-    vcpu->fault.what = NULL;
-    if (report->address == FAULT_ADDRESS_UNKNOWN) {
+    if (kind == FAULT_OF_DMA) {
+        refused_dma_print(vcpu);
+    } else if (report->address == FAULT_ADDRESS_UNKNOWN) {
         terminal_print_fault(vcpu->partition,
                              "is stopped: core %u, address unknown, syndrome 0x%lx, pc 0x%lx",
                              vcpu->processor, report->syndrome, report->pc);
     } else {
-        terminal_print_fault(vcpu->partition,
-                             "is stopped: core %u, %s 0x%lx, syndrome 0x%lx, pc 0x%lx",
-                             vcpu->processor, what, report->address, report->syndrome, report->pc);
+        terminal_print_fault(
+            vcpu->partition, "is stopped: core %u, %s 0x%lx, syndrome 0x%lx, pc 0x%lx",
+            vcpu->processor, kind == FAULT_OF_GUEST ? "address" : "no answer from the device at",
+            report->address, report->syndrome, report->pc);
     }
-    return true;
 }
 
-void fault_stop(struct vcpu *vcpu, uint64_t pc, uint64_t syndrome, uint64_t address)
+bool fault_report(struct vcpu *vcpu)
 {
-    stop(vcpu, pc, syndrome, "address", address);
+    enum fault_kind kind = vcpu->fault.kind;
+
+    if (kind == FAULT_NONE) {
+        return false;
+    }
+    if (vcpu->fault.has_flushed) {
+        vcpu->fault.kind = FAULT_NONE;
+        print_fault(vcpu, kind);
+    } else {
+        vcpu->fault.has_flushed = true;
+        uart_flush(vcpu->partition, true);
+    }
+    return true;
 }
 
 /* Not inline, because every exit asks for it and finds none. Returns true. */
@@ -71,7 +79,7 @@ static __attribute__((noinline)) bool stop_for_device(uint64_t pc)
     uint64_t syndrome = processor->device_syndrome;
 
     processor->device_syndrome = 0;
-    stop(processor->vcpu, pc, syndrome, "no answer from the device at", processor->device_address);
+    stop(processor->vcpu, FAULT_OF_DEVICE, pc, syndrome, processor->device_address);
     return true;
 }
 

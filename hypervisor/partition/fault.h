@@ -14,6 +14,10 @@
  * counter. `syndrome`: ESR_EL2. `address`: the guest physical address, or FAULT_ADDRESS_UNKNOWN. */
 void fault_stop(struct vcpu *vcpu, uint64_t pc, uint64_t syndrome, uint64_t address);
 
+/* Does the same for DMA of the partition that the SMMU refused. `vcpu`: its boot VCPU. `type`:
+ * number of the SMMU's event. */
+void fault_stop_for_dma(struct vcpu *vcpu, uint32_t type, uint64_t address);
+
 /* Takes the next step of the report of a fault of the VCPU: first the last line of its guest is
  * printed, then the report. Each is an entry's work. Returns false if there is nothing to report.
  * Called when the VCPU's guest does not execute any more, before the partition has stopped. */
@@ -23,8 +27,5 @@ bool fault_report(struct vcpu *vcpu);
  * the fault, requests a stop of the partition of the processor's VCPU, and returns true. Otherwise
  * returns false. `pc`: the guest's program counter, or 0 if the guest does not execute. */
 bool fault_of_device(uint64_t pc);
-
-/* Records a fault in the VCPU's page. `syndrome`: ESR_EL2, or the number of an SMMU's event. */
-void fault_record(struct vcpu *vcpu, uint64_t syndrome, uint64_t address, uint64_t pc);
 
 #endif

@@ -2,12 +2,10 @@
 #include "partition/refused_dma.h"
 
 #include "console/terminal.h"
-#include "console/uart.h"
 #include "gic/setup.h"
 #include "hypervisor/description.h"
 #include "hypervisor/registers.h"
 #include "partition/fault.h"
-#include "partition/life.h"
 #include "partition/recall.h"
 #include "pci/address.h"
 #include "smmu/registers.h"
@@ -132,7 +130,6 @@ void refused_dma_take(struct vcpu *vcpu)
 {
     struct partition *partition = vcpu->partition;
     struct refused *place = &refused[partition->constant.index];
-    struct smmu_event event;
 
     if (__atomic_load_n(&place->state, __ATOMIC_ACQUIRE) != REFUSED_WAITING) {
         return;
@@ -141,15 +138,18 @@ void refused_dma_take(struct vcpu *vcpu)
         end_refusal(vcpu);
         return;
     }
-    event = place->event;
     __atomic_store_n(&place->state, REFUSED_TAKEN, __ATOMIC_RELAXED);
-    if (__atomic_load_n(&partition->atomic.request, __ATOMIC_ACQUIRE) != REQUEST_NONE) {
-        return;
+    if (__atomic_load_n(&partition->atomic.request, __ATOMIC_ACQUIRE) == REQUEST_NONE) {
+        fault_stop_for_dma(vcpu, place->event.type, place->event.address);
     }
-    fault_record(vcpu, event.type, event.address, 0);
-    uart_flush(partition, true);
+}
+
+void refused_dma_print(const struct vcpu *vcpu)
+{
+    const struct smmu_event *event = &refused[vcpu->partition->constant.index].event;
+
     terminal_print_fault(
-        partition, "is stopped: device " PCI_ADDRESS_FORMAT ", DMA %s at 0x%lx, event 0x%x",
-        PCI_ADDRESS_DIGITS(event.stream), event.read ? "read" : "write", event.address, event.type);
-    life_request(vcpu, REQUEST_STOP);
+        vcpu->partition, "is stopped: device " PCI_ADDRESS_FORMAT ", DMA %s at 0x%lx, event 0x%x",
+        PCI_ADDRESS_DIGITS(event->stream), event->read ? "read" : "write", event->address,
+        event->type);
 }

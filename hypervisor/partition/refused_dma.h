@@ -34,4 +34,8 @@ enum step_outcome refused_dma_discard(const struct vcpu *vcpu, uint32_t *event);
  * reset, change nothing. On its boot VCPU. */
 void refused_dma_take(struct vcpu *vcpu);
 
+/* Prints the report of the DMA for which refused_dma_take() stopped the partition. On its boot
+ * VCPU, before its DMA is blocked. */
+void refused_dma_print(const struct vcpu *vcpu);
+
 #endif

@@ -53,11 +53,15 @@ struct vcpu_report {
     uint64_t used, switches;
 };
 
-/* A fault of a VCPU that is recorded in its report page, but not told on the terminal yet
+/* Faults: an access or exception of the guest, a device that did not answer the monitor, and DMA
+ * that the SMMU refused. */
+enum fault_kind { FAULT_NONE, FAULT_OF_GUEST, FAULT_OF_DEVICE, FAULT_OF_DMA };
+
+/* A fault of a VCPU that is recorded in its report page, but not reported on the terminal yet
  * (partition/fault.h). */
 struct fault_notice {
-    const char *what; /* name of the address; NULL: there is none */
-    bool has_flushed; /* the guest's last line was printed */
+    enum fault_kind kind; /* FAULT_NONE: there is none to report */
+    bool has_flushed;     /* the guest's last line was printed */
 };
 
 struct vcpu {

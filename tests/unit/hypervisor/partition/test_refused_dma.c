@@ -11,11 +11,9 @@
 #include <cmocka.h>
 
 #include "console/terminal.h"
-#include "console/uart.h"
 #include "gic/setup.h"
 #include "hypervisor/processor.h"
 #include "partition/fault.h"
-#include "partition/life.h"
 #include "partition/recall.h"
 #include "partition/refused_dma.h"
 #include "smmu/smmu.h"
@@ -24,6 +22,7 @@
 #define HZ         1000000u /* a tick is a microsecond */
 #define PARTITIONS 3u
 #define EVENTS     128u
+#define ADDRESS    UINT64_C(0x50000000)
 #define NOBODY     DESCRIPTION_NO_PARTITION
 
 static struct description description;
@@ -49,7 +48,7 @@ bool smmu_event(const struct partition *partition, struct smmu_event *event)
     if (count == 0) {
         return false;
     }
-    *event = (struct smmu_event){.partition = queue[first], .type = 0x10};
+    *event = (struct smmu_event){.partition = queue[first], .type = 0x10, .address = ADDRESS};
     first = (first + 1) % EVENTS;
     count--;
     return true;
@@ -88,31 +87,20 @@ void recall(const struct vcpu *vcpu, uint32_t partition)
     recalls[partition]++;
 }
 
-void fault_record(struct vcpu *vcpu, uint64_t syndrome, uint64_t address, uint64_t pc)
-{
-    (void)address;
-    assert_int_equal(syndrome, 0x10);
-    assert_int_equal(pc, 0);
-    reports[vcpu->partition->constant.index]++;
-}
-
-void uart_flush(struct partition *partition, bool end)
-{
-    (void)partition;
-    assert_true(end);
-}
-
 void terminal_print_fault(const struct partition *partition, const char *format, ...)
 {
-    (void)partition;
     assert_non_null(strstr(format, "is stopped: device"));
+    reports[partition->constant.index]++;
 }
 
-void life_request(struct vcpu *vcpu, enum partition_request request)
+/* Prints the report at once. A monitor prints it in another exit. */
+void fault_stop_for_dma(struct vcpu *vcpu, uint32_t type, uint64_t address)
 {
-    assert_int_equal(request, REQUEST_STOP);
-    vcpu->partition->atomic.request = request;
+    assert_int_equal(type, 0x10);
+    assert_int_equal(address, ADDRESS);
+    vcpu->partition->atomic.request = REQUEST_STOP;
     stops[vcpu->partition->constant.index]++;
+    refused_dma_print(vcpu);
 }
 
 /* The core of partition 0 takes the interrupt if it is pending and enabled. */
