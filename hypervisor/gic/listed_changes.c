@@ -55,11 +55,7 @@ uint32_t listed_announce(struct partition *partition, uint32_t targets)
 
 void listed_call(const struct vcpu *vcpu, uint32_t targets)
 {
-    for (uint32_t other = 0; other < vcpu->partition->constant.described->vcpu_count; other++) {
-        if ((targets >> other & 1) != 0 && other != vcpu->number) {
-            gic_send(vcpu->partition, other);
-        }
-    }
+    gic_send_many(vcpu->partition, targets & ~(UINT32_C(1) << vcpu->number));
 }
 
 void listed_clear(struct vcpu *vcpu, uint32_t targets, uint32_t uncalled, uint32_t offset,

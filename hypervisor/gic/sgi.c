@@ -74,14 +74,34 @@ void gic_call_core(const struct partition *partition, const struct description_c
     }
 }
 
+/* Notes a message for the VCPU. Returns true if its core has to be called. A VCPU on a shared core
+ * that has a message has been called, and sees all that was written before when it takes the
+ * message. */
+static bool note_message(struct partition *partition, uint32_t vcpu)
+{
+    return !partition_shares_cores(partition) ||
+           (__atomic_fetch_or(&partition->atomic.mail[vcpu], MAIL_MESSAGE, __ATOMIC_ACQ_REL) &
+            MAIL_MESSAGE) == 0;
+}
+
+void gic_send_many(struct partition *partition, uint32_t vcpus)
+{
+    const struct description *system = partition->constant.system;
+    uint32_t cores = 0;
+
+    for (uint32_t left = vcpus; left != 0; left &= left - 1) {
+        uint32_t vcpu = (uint32_t)__builtin_ctz(left);
+
+        if (note_message(partition, vcpu)) {
+            cores |= UINT32_C(1) << partition->constant.described->vcpus[vcpu].core;
+        }
+    }
+    for (; cores != 0; cores &= cores - 1) {
+        gic_call_core(partition, &system->cores[__builtin_ctz(cores)]);
+    }
+}
+
 void gic_send(struct partition *partition, uint32_t vcpu)
 {
-    /* A VCPU on a shared core that has a message has been called, and sees all that was written
-     * before when it takes the message. */
-    if (partition_shares_cores(partition) &&
-        (__atomic_fetch_or(&partition->atomic.mail[vcpu], MAIL_MESSAGE, __ATOMIC_ACQ_REL) &
-         MAIL_MESSAGE) != 0) {
-        return;
-    }
-    gic_call_core(partition, partition_core(partition, vcpu));
+    gic_send_many(partition, UINT32_C(1) << vcpu);
 }

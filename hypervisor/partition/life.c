@@ -77,7 +77,7 @@ static bool is_boot_vcpu(const struct vcpu *vcpu)
 void life_request(struct vcpu *vcpu, enum partition_request request)
 {
     struct partition *partition = vcpu->partition;
-    uint32_t before = REQUEST_NONE;
+    uint32_t before = REQUEST_NONE, called = 0;
 
     (void)__atomic_compare_exchange_n(&partition->atomic.request, &before, (uint32_t)request, false,
                                       __ATOMIC_SEQ_CST, __ATOMIC_ACQUIRE);
@@ -87,9 +87,10 @@ void life_request(struct vcpu *vcpu, enum partition_request request)
          */
         if (i != vcpu->number || vcpu != processor_this()->vcpu ||
             partition_shares_cores(partition)) {
-            gic_send(partition, i);
+            called |= UINT32_C(1) << i;
         }
     }
+    gic_send_many(partition, called);
 }
 
 void life_halt(struct vcpu *vcpus)

@@ -502,15 +502,16 @@ void scheduler_message(struct vcpu *vcpu)
     deliver_mail(vcpu);
 }
 
-/* Sends the SGI by mail, because another VCPU may execute on the target's core. The core is called
- * unless it is this one, or the target has mail: then it has been called, and will receive all of
- * it. So a partition interrupts the other VCPU once until the target has executed, however many
- * SGIs it sends. */
+/* Sends the SGI by mail, because another VCPU may execute on the target's core. Each core is called
+ * once for all of its targets, unless it is this one, or the target has mail: then it has been
+ * called, and will receive all of it. So a partition interrupts the other VCPU once until the
+ * target has executed, however many SGIs it sends. */
 enum access_result scheduler_send_sgi(struct vcpu *vcpu, uint64_t value)
 {
     struct partition *partition = vcpu->partition;
     struct sgi_targets targets = sgi_targets(partition, vcpu->number, value);
     uint32_t bit = UINT32_C(1) << sgi_number(value);
+    uint32_t called = 0;
     bool is_for_this_core = false;
 
     for (uint32_t left = targets.vcpus; left != 0; left &= left - 1) {
@@ -526,9 +527,10 @@ enum access_result scheduler_send_sgi(struct vcpu *vcpu, uint64_t value)
             is_for_this_core = true;
         } else if ((__atomic_fetch_or(&partition->atomic.mail[other], bit, __ATOMIC_ACQ_REL) &
                     MAIL_WAITING) == 0) {
-            gic_send(partition, other);
+            called |= UINT32_C(1) << other;
         }
     }
+    gic_send_many(partition, called);
     if (is_for_this_core) {
         (void)scheduler_charge(
             processor_this()->shared);      /* the VCPU pays for this call until now */
