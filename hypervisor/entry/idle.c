@@ -54,8 +54,7 @@ static _Noreturn void run_life_steps(struct vcpu *vcpu, enum life_step next)
             scheduler_wait(vcpu);
             watch_end_wait(processor);
         }
-        scheduler_handle_interrupts(vcpu);
-        run_due_work(processor, vcpu, 0);
+        let_others_execute(processor, vcpu);
         next = life_continue(vcpu);
     }
     power_start(vcpu);

@@ -2,9 +2,9 @@
 /*
  * A guest without a kernel whose exits are as long as they can be: it prints whole lines, sends all
  * SGIs to all its VCPUs, makes all its SPIs pending, and writes to the registers of all of them and
- * of its VCPUs' Redistributors. Its VCPUs sleep until the same instants as those of other partitions
- * with this guest. At its end it leaves a line without an end, and makes a fault. VCPUS: number of
- * its VCPUs.
+ * of its VCPUs' Redistributors. Its VCPUs sleep until the same instants as those of other
+ * partitions with this guest. At its end it leaves a line without an end, and makes a fault. VCPUS:
+ * number of its VCPUs.
  */
 #include "interrupts.h"
 

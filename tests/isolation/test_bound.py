@@ -12,19 +12,14 @@ import re
 from pathlib import Path
 
 import pytest
-from elftools.elf.elffile import ELFFile
-from elftools.elf.sections import SymbolTableSection
 from support.bare_guest import build_guest
 from support.managed_system import DEDICATED, WORK, ManagedRun
 from support.rogue_system import StartGuest, Way, id_of, start
+from support.stretches import plugin_option
 from support.written_system import boot
 
-from bulkhead.building.build import Variant, build, guest_image
-from bulkhead.building.plugin import build_plugin
+from bulkhead.building.build import guest_image
 from bulkhead.managing.partitions import Command
-from bulkhead.running.qemu import escape
-from bulkhead.settings import Settings
-from bulkhead.system.assemble import read
 
 # These attacks make the hypervisor execute most of its code: they access the registers of every
 # device, make calls, and print.
@@ -48,39 +43,10 @@ _STEP_MAX = 25_000
 _SHARED_STEP_MAX = 5_000
 
 
-def _symbols(elf: Path) -> dict[str, tuple[int, int]]:
-    """Return address and size of each symbol, without suffixes of the compiler."""
-    with elf.open("rb") as stream:
-        table = ELFFile(stream).get_section_by_name(".symtab")
-        assert isinstance(table, SymbolTableSection)
-        return {
-            symbol.name.partition(".")[0]: (symbol.entry.st_value, symbol.entry.st_size)
-            for symbol in table.iter_symbols()
-        }
-
-
 def _hypervisor(way: Way) -> str:
     """Return the name of the image."""
     names = {Way.DIRECT: "hypervisor", Way.SHARED: "hypervisor-shared"}
     return names.get(way, "hypervisor-listed")
-
-
-def _plugin_option(log: Path, name: str) -> str:
-    """Return QEMU's option for the plugin. `name`: of the image."""
-    hypervisor = build(Variant("arm64")) / "hypervisor"
-    symbols = _symbols(hypervisor / f"{name}.elf")
-    start, end = (symbols[f"monitor_text_{name}"][0] for name in ("start", "end"))
-    lock, lock_bytes = symbols["ticket_lock_take"]
-    text = log.with_suffix(".text")
-    text.write_bytes((hypervisor / f"{name}.bin").read_bytes()[start:end])
-    _, board = read("isolation")
-    loaded = board.memory + int(board.settings["hypervisor"]["image"])
-    plugin = build_plugin("tests/isolation/stretches.so", "the test", Settings())
-    return (
-        f"{escape(plugin)},text={escape(text)},log={escape(log)}"
-        f",at={loaded + start:#x},first={loaded + symbols['idle_start'][0]:#x}"
-        f",lock={loaded + lock:#x},locked={lock_bytes}"
-    )
 
 
 def _longest(log: Path) -> dict[str, int]:
@@ -104,7 +70,7 @@ def test_hypervisor_takes_its_interrupts_within_a_bound(
 ) -> None:
     """More than 10 s: the plugin looks at each instruction of the hypervisor."""
     log = tmp_path / "stretches.log"
-    run = start(start_guest, extra=("-plugin", _plugin_option(log, _hypervisor(way))), way=way)
+    run = start(start_guest, extra=("-plugin", plugin_option(log, _hypervisor(way))), way=way)
     for attack in _ATTACKS:
         run.restart()
         assert "survived" in run.attack(attack, 200), run.guest.console()
@@ -148,7 +114,7 @@ def test_loading_of_a_large_image_keeps_the_bound(
 ) -> None:
     (tmp_path / "disk").write_bytes(bytes(range(256)) * (_DISK_BYTES // 256))
     log = tmp_path / "stretches.log"
-    plugin = ("-plugin", _plugin_option(log, hypervisor))
+    plugin = ("-plugin", plugin_option(log, hypervisor))
     guest, _ = boot(start_guest, tmp_path, text, extra=plugin)
     guest.wait_for_match(_BEGINNING, 60)
     guest.type_text("\x1er")
@@ -160,7 +126,7 @@ def test_loading_of_a_large_image_keeps_the_bound(
 
 def test_orders_of_a_manager_keep_the_bound(start_guest: StartGuest, tmp_path: Path) -> None:
     log = tmp_path / "stretches.log"
-    plugin = ("-plugin", _plugin_option(log, "hypervisor-managed"))
+    plugin = ("-plugin", plugin_option(log, "hypervisor-managed"))
     run = ManagedRun(start_guest, tmp_path, DEDICATED, extra=plugin)
     image = guest_image("beat").read_bytes()
     for command in (Command.REPLACE, Command.STOP, Command.START, Command.DESTROY, Command.CREATE):
@@ -194,7 +160,7 @@ def test_timers_that_expire_at_once_keep_the_bound(
     if by_weight:
         text = re.sub("(?m)^(budget|period) = .*\n", "", text)
         cores = '[[core]]\nnumbers = [0]\nscheduler = "credit"\n'
-    plugin = ("-plugin", _plugin_option(log, _hypervisor(Way.SHARED)))
+    plugin = ("-plugin", plugin_option(log, _hypervisor(Way.SHARED)))
     guest, _ = boot(start_guest, tmp_path, f'board = "qemu-virt"\n{cores}{text}', extra=plugin)
     for each in range(8):
         guest.wait_for_match(rf"(?m)^part{each}\| end", 120)
@@ -235,7 +201,7 @@ def test_restart_of_the_largest_partition_keeps_the_bound(
     devices = ", ".join(f'"virtio_mmio{each}"' for each in range(_DEVICES_MAX))
     text = _CONNECTED.format(devices=devices) + _BUDGET + _NEIGHBOUR + _BUDGET
     text += "".join(_CHANNEL.format(each) for each in range(_CHANNELS))
-    plugin = ("-plugin", _plugin_option(log, "hypervisor-shared-connected"))
+    plugin = ("-plugin", plugin_option(log, "hypervisor-shared-connected"))
     guest, _ = boot(start_guest, tmp_path, text, extra=plugin)
     guest.wait_for_match(_BEGINNING, 60)
     guest.type_text("\x1er")
@@ -276,7 +242,7 @@ def test_windows_of_many_interrupts_keep_the_bound(
         for each, keys in enumerate([*groups, "", "", "", ""])
     )
     text = 'board = "qemu-virt"\n' + "".join(partitions)
-    plugin = ("-plugin", _plugin_option(log, _hypervisor(Way.SHARED)))
+    plugin = ("-plugin", plugin_option(log, _hypervisor(Way.SHARED)))
     guest, _ = boot(start_guest, tmp_path, text, extra=plugin)
     for each in range(8):
         guest.wait_for_match(rf"(?m)^part{each}\| share: end", 200)

@@ -10,7 +10,7 @@ from bulkhead.system.board import Board
 from bulkhead.system.core_analysis import CoreVcpu, analyse
 from bulkhead.system.inner_vcpus import InnerOverheads, inner_overheads
 from bulkhead.system.model import System
-from bulkhead.system.overheads import kernel_costs
+from bulkhead.system.overheads import entry_parts, kernel_costs
 from bulkhead.system.problems import duration
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 _PAID = ("change to it", "change from it", "for the guest", "in one piece")
 _BLOCKING = ("longest entry", "change", "interrupts of others", "tick", "sum")
 _OVERRUN = ("longest entry", "change", "own interrupts", "tick", "sum")
+_ENTRY = ("exit or interrupt", "wake-ups", "VCPUs", "other cores", "interrupts", "manager")
 _NAMES = 2  # columns
 _INNER_BLOCKING = ("end of a thread", "wake-ups of others", "sum")
 _INNER_UNPAID = ("ends in each period", "once")
@@ -38,6 +39,8 @@ def show_overheads(system: System, board: Board, console: Console) -> None:
     _show(console, ("added to the response", "partition", *_BLOCKING), blocking)
     overrun = [(core, name, *_overrun(each)) for core, name, each in cores]
     _show(console, ("added to less urgent ones'", "partition", *_OVERRUN), overrun)
+    entries = [_entry(system, board, core) for core in _cores(system, board)]
+    _show(console, ("longest entry", "report or step", *_ENTRY, "longest"), entries)
     inside = [
         (
             partition.name,
@@ -59,6 +62,19 @@ def show_overheads(system: System, board: Board, console: Console) -> None:
         ("added to less urgent ones'", "VCPU", *_INNER_UNPAID),
         _inner_unpaid(system, board),
     )
+
+
+def _cores(system: System, board: Board) -> list[int]:
+    return [analysis.core for analysis in analyse(system, board)]
+
+
+def _entry(system: System, board: Board, core: int) -> tuple[str, ...]:
+    parts = entry_parts(system, board, core)
+    first, *others = _durations(
+        parts.report, parts.usual, parts.wake, parts.vcpu, parts.peer, parts.interrupt,
+        parts.manager, parts.longest,
+    )  # fmt: skip
+    return str(core), first, *others
 
 
 def _paid(each: CoreVcpu) -> list[str]:

@@ -19,6 +19,7 @@ COSTS = "bulkhead,vcpu-costs"  # property of a VCPU's node below /cpus: KernelCo
 TABLE = Path(__file__).with_suffix(".toml")
 _BUDGET_CHANGES_MIN = 2  # changes to a VCPU and from it that its budget has to contain
 _INTERRUPTS_AN_END = 2  # an alarm for the end of a budget, and one for its return
+_WOKEN_AT_ONCE = 4  # CALLED_AT_ONCE, DUE_AT_ONCE (hypervisor/scheduler)
 _OWN_SOURCES = 2  # of each VCPU: its timer, and the message of another VCPU
 
 
@@ -38,6 +39,25 @@ class Changes:
     def budget_min(self) -> int:
         """The shortest budget that is admitted."""
         return _BUDGET_CHANGES_MIN * self.both
+
+
+@dataclass(frozen=True)
+class EntryParts:
+    """The parts of the longest time at EL2 for which no other VCPU can execute. Nanoseconds."""
+
+    report: int  # the report of a fault, or a step of a start or a stop
+    usual: int  # an exit or an interrupt, and the change to another VCPU
+    wake: int  # VCPUs that are woken
+    vcpu: int  # the core's VCPUs
+    peer: int  # a partition's VCPUs on other cores
+    interrupt: int  # a partition's interrupts
+    manager: int
+
+    @property
+    def longest(self) -> int:
+        """The longest time."""
+        others = self.wake + self.vcpu + self.peer + self.interrupt + self.manager
+        return max(self.report, self.usual + others)
 
 
 @cache
@@ -101,9 +121,26 @@ def passed_costs(system: System, board: Board, partition: Partition) -> KernelCo
 
 def longest_entry(system: System, board: Board, core: int) -> int:
     """Return the longest time at EL2, on a shared core, for which no other VCPU can execute."""
-    numbers = instructions()["hypervisor"]
-    vcpus = len(system.shared_cores[core])
-    return _time(numbers["entry"] + vcpus * numbers["entry_vcpu"], board)
+    return entry_parts(system, board, core).longest
+
+
+def entry_parts(system: System, board: Board, core: int) -> EntryParts:
+    """Return the parts of the longest time at EL2 on a shared core."""
+    numbers = instructions()["entry"]
+    shared = system.shared_cores[core]
+    peers = max(len(each.cores) - each.cores.count(core) for each in shared)
+    interrupts = max(source_count(system, board, each) - _OWN_SOURCES for each in shared)
+    counts = {
+        "report": 1,
+        "usual": 1,
+        "wake": min(_WOKEN_AT_ONCE, len(shared) - 1),
+        "vcpu": len(shared),
+        "peer": peers,
+        "interrupt": interrupts,
+        "manager": 0 if system.manager is None else 1,
+    }
+    parts = {name: _time(count * numbers[name], board) for name, count in counts.items()}
+    return EntryParts(**parts)
 
 
 def _time(count: int, board: Board) -> int:

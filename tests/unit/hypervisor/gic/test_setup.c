@@ -351,7 +351,30 @@ static void test_waits_are_bounded(void **state)
     made.guarded = true;
     assert_int_equal(gic_reset_partition(&machine_partition, &group), STEP_FAILED);
     made.gic.never_settles = false;
-    assert_int_equal(gic_reset_partition(&machine_partition, &group), STEP_PENDING);
+    while (gic_reset_partition(&machine_partition, &group) == STEP_PENDING) {
+    }
+    machine_partition.atomic.is_unsettled = 0;
+}
+
+/* The next start or stop tells that the interrupts of a core were not disabled. */
+static void test_an_unsettled_core_fails_the_reset(void **state)
+{
+    uint32_t group = 0;
+    unsigned failures = 0;
+    enum step_outcome outcome;
+
+    (void)state;
+    made.gic.busy_redistributors = true;
+    gic_reset_core(&machine_vcpu);
+    made.gic.busy_redistributors = false;
+    gic_reset_core(&machine_vcpu);
+    made.guarded = true;
+    do {
+        outcome = gic_reset_partition(&machine_partition, &group);
+        failures += outcome == STEP_FAILED;
+    } while (outcome != STEP_DONE);
+    assert_int_equal(failures, 1);
+    assert_int_equal(gic_reset_partition(&machine_partition, &group), STEP_DONE);
 }
 
 static void test_raise(void **state)
@@ -489,6 +512,7 @@ int main(void)
         cmocka_unit_test_setup(test_core, setup),
         cmocka_unit_test_setup(test_reset, setup),
         cmocka_unit_test_setup(test_waits_are_bounded, setup),
+        cmocka_unit_test_setup(test_an_unsettled_core_fails_the_reset, setup),
         cmocka_unit_test_setup(test_raise, setup),
         cmocka_unit_test_setup(test_route, setup),
         cmocka_unit_test_setup(test_active_priorities, setup),

@@ -808,8 +808,8 @@ static void test_virtio_registers_out_of_reach(void **state)
     }
 }
 
-/* While another VCPU's write waits for a slow function, a partition of shared cores does not wait at
- * EL2. Reads need no lock. */
+/* While another VCPU's write waits for a slow function, a partition of shared cores does not wait
+ * at EL2. Reads need no lock. */
 static void test_a_write_beside_a_slow_function_is_repeated(void **state)
 {
     struct ticket_lock *lock = &fake_partition.functions.lock;
