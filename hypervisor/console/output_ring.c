@@ -14,16 +14,6 @@ void output_ring_add_bytes(struct output_ring *ring, const char *bytes, uint32_t
     ring->added += count;
 }
 
-uint8_t output_ring_first(const struct output_ring *ring)
-{
-    return (uint8_t)ring->bytes[ring->removed % OUTPUT_RING_BYTES];
-}
-
-void output_ring_remove_first(struct output_ring *ring)
-{
-    ring->removed++;
-}
-
 void output_ring_clear(struct output_ring *ring)
 {
     ring->removed = ring->added;

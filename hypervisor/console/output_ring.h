@@ -54,11 +54,17 @@ static inline bool output_ring_add(struct output_ring *ring, char byte)
  * makes unaligned accesses. */
 void output_ring_add_bytes(struct output_ring *ring, const char *bytes, uint32_t count);
 
-/* Returns the oldest byte of a ring that is not empty. */
-uint8_t output_ring_first(const struct output_ring *ring);
+/* Returns the byte with this number. `number`: at least ring->removed, below ring->added. */
+static inline uint8_t output_ring_byte(const struct output_ring *ring, uint32_t number)
+{
+    return (uint8_t)ring->bytes[number % OUTPUT_RING_BYTES];
+}
 
-/* Removes the oldest byte of a ring that is not empty. */
-void output_ring_remove_first(struct output_ring *ring);
+/* Removes the oldest bytes of a ring that has as many. */
+static inline void output_ring_remove(struct output_ring *ring, uint32_t count)
+{
+    ring->removed += count;
+}
 
 /* Discards all bytes. */
 void output_ring_clear(struct output_ring *ring);

@@ -69,14 +69,14 @@ static struct {
 static void send_without_waiting(void)
 {
     uintptr_t uart = terminal.uart;
-    uint32_t length = output_ring_length(&terminal.ring);
+    uint32_t length = output_ring_length(&terminal.ring), first = terminal.ring.removed, sent = 0;
 
-    for (uint32_t left = length < SEND_BYTES_MAX ? length : SEND_BYTES_MAX; left != 0; left--) {
-        if (!board_uart_try_send(uart, output_ring_first(&terminal.ring))) {
-            return;
-        }
-        output_ring_remove_first(&terminal.ring);
+    length = length < SEND_BYTES_MAX ? length : SEND_BYTES_MAX;
+    while (sent < length &&
+           board_uart_try_send(uart, output_ring_byte(&terminal.ring, first + sent))) {
+        sent++;
     }
+    output_ring_remove(&terminal.ring, sent);
 }
 
 /* Sends bytes until at most `bytes` are left in the ring, or until the PL011's FIFO has stayed full
@@ -99,9 +99,7 @@ static void wait_for_ring(uint32_t bytes)
  * sends the ring's bytes, the ring is empty whenever a message or a line begins. */
 static void put(char character)
 {
-    if (terminal.uart != 0) {
-        (void)output_ring_add(&terminal.ring, character);
-    }
+    (void)output_ring_add(&terminal.ring, character);
 }
 
 /* Returns true if the transmit interrupt is needed: to send bytes, to call a partition that waits
@@ -241,6 +239,9 @@ static void print_message(uint32_t writer, uint32_t quota, const char *name, con
 {
     uint32_t start;
 
+    if (terminal.uart == 0) {
+        return;
+    }
     lock_terminal();
     start = terminal.ring.added;
     if (has_message_room(writer, quota)) {
@@ -334,6 +335,9 @@ void terminal_write_line(const struct partition *partition, const char *line, ui
 {
     uint32_t start;
 
+    if (terminal.uart == 0) {
+        return;
+    }
     lock_terminal();
     start = terminal.ring.added;
     if (terminal.line != partition->constant.index + 1) {
@@ -341,9 +345,7 @@ void terminal_write_line(const struct partition *partition, const char *line, ui
         shown = 0;
     }
     terminal.line = partition->constant.index + 1;
-    if (terminal.uart != 0) {
-        output_ring_add_bytes(&terminal.ring, line + shown, bytes - shown);
-    }
+    output_ring_add_bytes(&terminal.ring, line + shown, bytes - shown);
     if (end) {
         end_line();
     }

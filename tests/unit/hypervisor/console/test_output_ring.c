@@ -35,7 +35,7 @@ static void add(uint32_t bytes)
 static void remove_first(uint32_t bytes)
 {
     for (uint32_t i = 0; i < bytes; i++) {
-        output_ring_remove_first(&ring);
+        output_ring_remove(&ring, 1);
     }
 }
 
@@ -59,8 +59,8 @@ static void test_order(void **state)
         add(OUTPUT_RING_BYTES);
         assert_int_equal(output_ring_length(&ring), OUTPUT_RING_BYTES);
         for (uint32_t i = 0; i < OUTPUT_RING_BYTES; i++) {
-            assert_int_equal(output_ring_first(&ring), (uint8_t)i);
-            output_ring_remove_first(&ring);
+            assert_int_equal(output_ring_byte(&ring, ring.removed), (uint8_t)i);
+            output_ring_remove(&ring, 1);
         }
         assert_int_equal(output_ring_length(&ring), 0);
     }
@@ -73,12 +73,12 @@ static void test_full(void **state)
     add(OUTPUT_RING_BYTES);
     assert_false(output_ring_add(&ring, 'x'));
     assert_int_equal(output_ring_length(&ring), OUTPUT_RING_BYTES);
-    assert_int_equal(output_ring_first(&ring), 0);
-    output_ring_remove_first(&ring);
+    assert_int_equal(output_ring_byte(&ring, ring.removed), 0);
+    output_ring_remove(&ring, 1);
     assert_true(output_ring_add(&ring, 'x'));
     assert_false(output_ring_add(&ring, 'y'));
     remove_first(OUTPUT_RING_BYTES - 1);
-    assert_int_equal(output_ring_first(&ring), 'x');
+    assert_int_equal(output_ring_byte(&ring, ring.removed), 'x');
 }
 
 static void test_clear(void **state)
@@ -167,8 +167,8 @@ static void test_many_at_once(void **state)
         output_ring_add_bytes(&ring, bytes, sizeof(bytes));
         assert_int_equal(output_ring_length(&ring), sizeof(bytes));
         for (uint32_t i = 0; i < sizeof(bytes); i++) {
-            assert_int_equal(output_ring_first(&ring), i);
-            output_ring_remove_first(&ring);
+            assert_int_equal(output_ring_byte(&ring, ring.removed), i);
+            output_ring_remove(&ring, 1);
         }
     }
     begin_at(7);
@@ -176,7 +176,7 @@ static void test_many_at_once(void **state)
     output_ring_add_bytes(&ring, bytes, sizeof(bytes));
     assert_int_equal(output_ring_length(&ring), OUTPUT_RING_BYTES);
     remove_first(OUTPUT_RING_BYTES - 1);
-    assert_int_equal(output_ring_first(&ring), 2);
+    assert_int_equal(output_ring_byte(&ring, ring.removed), 2);
     output_ring_add_bytes(&ring, bytes, 0);
     assert_int_equal(output_ring_length(&ring), 1);
 }
