@@ -126,14 +126,19 @@ static void lock_terminal(void)
     }
 }
 
+static void give_lock(void)
+{
+    if (terminal.shared) {
+        ticket_lock_give(&terminal.lock);
+    }
+}
+
 static void unlock_terminal(void)
 {
     if (terminal.listening && terminal.sending != has_to_send()) {
         update_interrupts();
     }
-    if (terminal.shared) {
-        ticket_lock_give(&terminal.lock);
-    }
+    give_lock();
 }
 
 /* Sends the bytes that the PL011 accepts at once, and releases the lock. The PL011's interrupt
@@ -229,35 +234,33 @@ static void count_dropped(uint32_t writer, const char *name)
     dropped->name = name;
 }
 
-/* Prints a line of the hypervisor: `name` and a space, unless it is NULL, and the formatted text.
- * Drops it if the writer would exceed `quota` bytes of the ring. */
-static void print_message(uint32_t writer, uint32_t quota, const char *name, const char *format,
-                          va_list arguments) __attribute__((format(printf, 4, 0)));
+/* Adds a line of the hypervisor to the ring: `name` and a space, unless it is NULL, and the
+ * formatted text. Drops it if the writer would exceed `quota` bytes of the ring. The caller holds
+ * the lock. */
+static void add_message(uint32_t writer, uint32_t quota, const char *name, const char *format,
+                        va_list arguments) __attribute__((format(printf, 4, 0)));
 
-static void print_message(uint32_t writer, uint32_t quota, const char *name, const char *format,
-                          va_list arguments)
+static void add_message(uint32_t writer, uint32_t quota, const char *name, const char *format,
+                        va_list arguments)
 {
-    uint32_t start;
+    uint32_t start = terminal.ring.added;
 
     if (terminal.uart == 0) {
         return;
     }
-    lock_terminal();
-    start = terminal.ring.added;
-    if (has_message_room(writer, quota)) {
-        put_dropped(writer);
-        begin_line("bulkhead");
-        if (name != NULL) {
-            format_text(put, name);
-            put(' ');
-        }
-        format_message(put, format, arguments);
-        end_line();
-        output_ring_charge(&terminal.ring, writer, start);
-    } else {
+    if (!has_message_room(writer, quota)) {
         count_dropped(writer, name);
+        return;
     }
-    send_and_unlock_terminal();
+    put_dropped(writer);
+    begin_line("bulkhead");
+    if (name != NULL) {
+        format_text(put, name);
+        put(' ');
+    }
+    format_message(put, format, arguments);
+    end_line();
+    output_ring_charge(&terminal.ring, writer, start);
 }
 
 void terminal_print(const char *format, ...)
@@ -265,7 +268,9 @@ void terminal_print(const char *format, ...)
     va_list arguments;
 
     va_start(arguments, format);
-    print_message(OUTPUT_RING_HYPERVISOR, HYPERVISOR_BYTES, NULL, format, arguments);
+    lock_terminal();
+    add_message(OUTPUT_RING_HYPERVISOR, HYPERVISOR_BYTES, NULL, format, arguments);
+    send_and_unlock_terminal();
     va_end(arguments);
 }
 
@@ -274,19 +279,29 @@ void terminal_print_event(const struct partition *partition, const char *format,
     va_list arguments;
 
     va_start(arguments, format);
-    print_message(OUTPUT_RING_MESSAGES + partition->constant.index, EVENT_BYTES,
-                  partition->constant.described->name, format, arguments);
+    lock_terminal();
+    add_message(OUTPUT_RING_MESSAGES + partition->constant.index, EVENT_BYTES,
+                partition->constant.described->name, format, arguments);
+    send_and_unlock_terminal();
     va_end(arguments);
 }
 
-void terminal_print_fault(const struct partition *partition, const char *format, ...)
+void terminal_add_fault(const struct partition *partition, const char *format, ...)
 {
     va_list arguments;
 
     va_start(arguments, format);
-    print_message(OUTPUT_RING_MESSAGES + partition->constant.index, EVENT_BYTES + FAULT_BYTES,
-                  partition->constant.described->name, format, arguments);
+    lock_terminal();
+    add_message(OUTPUT_RING_MESSAGES + partition->constant.index, EVENT_BYTES + FAULT_BYTES,
+                partition->constant.described->name, format, arguments);
+    give_lock();
     va_end(arguments);
+}
+
+void terminal_send(void)
+{
+    lock_terminal();
+    send_and_unlock_terminal();
 }
 
 void terminal_report_problem(uint64_t uart, const struct description_problem *problem)

@@ -56,10 +56,13 @@ void terminal_explain(const char *text);
  * example "is off". `format`: as for terminal_print(). Any core. */
 void terminal_print_event(const struct partition *partition, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-/* Prints a fault of a partition in the same way. It is not dropped if the partition's last one has
- * been sent. Any core. */
-void terminal_print_fault(const struct partition *partition, const char *format, ...)
+/* Adds the report of a fault of a partition to the output in the same way. It is not dropped if the
+ * partition's last one has been sent. The caller calls terminal_send() in another entry, because
+ * the report is long. Any core. */
+void terminal_add_fault(const struct partition *partition, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+/* Sends bytes that were added. Any core. */
+void terminal_send(void);
 /* Reports an exception of the hypervisor itself, and waits until all output is sent. `syndrome`:
  * ESR_EL2. `address`: FAR_EL2. Any core. */
 void terminal_failure(uint64_t syndrome, uint64_t pc, uint64_t address);

@@ -4,8 +4,8 @@
 #include "entry/due_work.h"
 #include "entry/watch.h"
 #include "gic/setup.h"
-#include "partition/fault.h"
 #include "partition/life.h"
+#include "partition/notice.h"
 #include "scheduler/scheduler.h"
 #include "vcpu/power.h"
 
@@ -32,11 +32,12 @@ static void let_others_execute(struct processor *processor, struct vcpu *vcpu)
     }
 }
 
-static void report_faults(struct processor *processor, struct vcpu *vcpu)
+static void report_notices(struct processor *processor, struct vcpu *vcpu)
 {
-    do {
+    while (notice_is_left(vcpu)) {
         let_others_execute(processor, vcpu);
-    } while (fault_report(vcpu));
+        notice_report(vcpu);
+    }
 }
 
 /* Takes the steps of the VCPU's life, and handles the hypervisor's interrupts between them, until
@@ -46,9 +47,7 @@ static _Noreturn void run_life_steps(struct vcpu *vcpu, enum life_step next)
     struct processor *processor = processor_this();
 
     while (next != LIFE_EXECUTE) {
-        if (vcpu->fault.kind != FAULT_NONE) {
-            report_faults(processor, vcpu);
-        }
+        report_notices(processor, vcpu);
         if (next == LIFE_SLEEP) {
             watch_begin_wait(processor);
             scheduler_wait(vcpu);
@@ -75,7 +74,8 @@ _Noreturn void idle(struct processor *processor)
         __atomic_load_n(&vcpu->partition->atomic.request, __ATOMIC_ACQUIRE) == REQUEST_NONE
             ? REPORT_OFF
             : REPORT_STOPPED;
-    report_faults(processor, vcpu);
+    report_notices(processor, vcpu);
+    let_others_execute(processor, vcpu);
     end_execution(vcpu);
     run_life_steps(vcpu, life_continue(vcpu));
 }

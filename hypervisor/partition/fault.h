@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Faults for which a partition is stopped: the report on the terminal and in the VCPU's page. */
+/* Faults for which a partition is stopped: the record in the VCPU's page. */
 #ifndef PARTITION_FAULT_H
 #define PARTITION_FAULT_H
 
@@ -17,11 +17,6 @@ void fault_stop(struct vcpu *vcpu, uint64_t pc, uint64_t syndrome, uint64_t addr
 /* Does the same for DMA of the partition that the SMMU refused. `vcpu`: its boot VCPU. `type`:
  * number of the SMMU's event. */
 void fault_stop_for_dma(struct vcpu *vcpu, uint32_t type, uint64_t address);
-
-/* Takes the next step of the report of a fault of the VCPU: first the last line of its guest is
- * printed, then the report. Each is an entry's work. Returns false if there is nothing to report.
- * Called when the VCPU's guest does not execute any more, before the partition has stopped. */
-bool fault_report(struct vcpu *vcpu);
 
 /* If a device has not answered an access of this processor's monitor since the last call, records
  * the fault, requests a stop of the partition of the processor's VCPU, and returns true. Otherwise

@@ -10,6 +10,7 @@
 #include "hypervisor/registers.h"
 #include "partition/fault.h"
 #include "partition/load.h"
+#include "partition/notice.h"
 #include "partition/recall.h"
 #include "partition/refused_dma.h"
 #include "pci/config_space.h"
@@ -125,8 +126,7 @@ void life_request_by_guest(struct vcpu *vcpu, enum partition_request request)
             request = REQUEST_STOP;
         }
     }
-    uart_flush(vcpu->partition, true);
-    terminal_print_event(vcpu->partition, "%s", event);
+    notice_event(vcpu, event);
     life_request(vcpu, request);
 }
 
@@ -134,9 +134,8 @@ void life_replace_request(struct vcpu *vcpu, enum partition_request request, con
 {
     struct partition *partition = vcpu->partition;
 
-    uart_flush(partition, true);
     uart_hold_input(partition); /* what is typed from now on is for the guest that starts */
-    terminal_print_event(partition, "%s", event);
+    notice_event(vcpu, event);
     /* Other VCPUs may still handle an earlier request; only the boot VCPU completes requests. */
     __atomic_store_n(&partition->atomic.request, (uint32_t)request, __ATOMIC_RELEASE);
     life_request(vcpu, request);

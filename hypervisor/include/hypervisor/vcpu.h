@@ -57,11 +57,13 @@ struct vcpu_report {
  * that the SMMU refused. */
 enum fault_kind { FAULT_NONE, FAULT_OF_GUEST, FAULT_OF_DEVICE, FAULT_OF_DMA };
 
-/* A fault of a VCPU that is recorded in its report page, but not reported on the terminal yet
- * (partition/fault.h). */
-struct fault_notice {
-    enum fault_kind kind; /* FAULT_NONE: there is none to report */
-    bool has_flushed;     /* the guest's last line was printed */
+/* What the terminal has to report about a VCPU, whose guest does not execute any more
+ * (partition/notice.h). */
+struct notice {
+    enum fault_kind fault; /* recorded in the report page; FAULT_NONE: there is none */
+    const char *event;     /* of its partition, "restarts" for example; NULL: there is none */
+    bool has_flushed;      /* the guest's last line was printed */
+    bool has_to_send;      /* the report of a fault was added to the terminal's output */
 };
 
 struct vcpu {
@@ -77,7 +79,7 @@ struct vcpu {
     struct shared_vcpu *shared;  /* scheduler/core.h; NULL if it has its processor alone */
     /* Written by the monitors of the processor. */
     struct request_watch watch;
-    struct fault_notice fault;
+    struct notice notice;
     uint32_t branch_workaround; /* that of its processor (hypervisor/processor.h) */
     uint32_t mask; /* with direct interrupts: ICC_PMR_EL1 as the guest reads it (gic/direct.h) */
     struct interrupt_list list;

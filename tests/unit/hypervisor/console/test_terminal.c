@@ -182,8 +182,8 @@ static void test_no_partition_crowds_out_a_message(void **state)
     for (unsigned i = 0; i < 1000; i++) {
         terminal_print_event(restarting, "restarts");
     }
-    terminal_print_fault(restarting, "is stopped: core %u", 1u);
-    terminal_print_fault(other, "is stopped: core %u", 2u);
+    terminal_add_fault(restarting, "is stopped: core %u", 1u);
+    terminal_add_fault(other, "is stopped: core %u", 2u);
     terminal_print_event(other, "restarts");
     terminal_print("the input is for %s", "linux");
     send_everything();

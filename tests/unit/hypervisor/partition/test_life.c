@@ -23,6 +23,7 @@
 #include "partition/fault.h"
 #include "partition/life.h"
 #include "partition/load.h"
+#include "partition/notice.h"
 #include "partition/recall.h"
 #include "partition/refused_dma.h"
 #include "pci/config_space.h"
@@ -89,16 +90,22 @@ void terminal_print_event(const struct partition *own, const char *format, ...)
     event = format;
 }
 
+void notice_event(struct vcpu *vcpu, const char *text)
+{
+    (void)vcpu;
+    (void)text;
+}
+
 void gic_send(struct partition *own, uint32_t vcpu)
 {
     (void)own;
     woken += vcpu == 0;
 }
 
-void gic_send_many(struct partition *own, uint32_t vcpus)
+void gic_send_many(struct partition *own, uint32_t targets)
 {
     (void)own;
-    woken += vcpus & 1;
+    woken += targets & 1;
 }
 
 void recall_own(const struct vcpu *vcpu)

@@ -87,7 +87,7 @@ void recall(const struct vcpu *vcpu, uint32_t partition)
     recalls[partition]++;
 }
 
-void terminal_print_fault(const struct partition *partition, const char *format, ...)
+void terminal_add_fault(const struct partition *partition, const char *format, ...)
 {
     assert_non_null(strstr(format, "is stopped: device"));
     reports[partition->constant.index]++;
