@@ -194,7 +194,7 @@ static void evaluate_vcpu(const struct processor *processor, struct vcpu *vcpu, 
 }
 
 /* Most VCPUs whose part is closed in one exit. */
-#define CLOSED_AT_ONCE 8u
+#define CLOSED_AT_ONCE 4u
 
 /* Begins to close a part of the window for all VCPUs of the core. */
 static void begin_closing(struct shared_core *core, uint64_t now)
@@ -246,7 +246,7 @@ static void close_next_window(const struct processor *processor, uint64_t now)
     }
 }
 
-uint64_t distributor_close_windows(const struct processor *processor, uint64_t now)
+void distributor_close_windows(const struct processor *processor, uint64_t now)
 {
     struct shared_core *core = processor->shared;
 
@@ -260,5 +260,4 @@ uint64_t distributor_close_windows(const struct processor *processor, uint64_t n
             close_next_parts(core);
         }
     }
-    return now;
 }

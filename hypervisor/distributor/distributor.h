@@ -29,8 +29,8 @@ void distributor_end_route(struct partition *partition);
 void distributor_follow_route(struct vcpu *vcpu, uint32_t number);
 
 /* Closes the parts and windows of the core's VCPUs that are over. The scheduler calls it when the
- * hypervisor executes anyway, after all execution until `now` was charged. Returns `now`. */
-uint64_t distributor_close_windows(const struct processor *processor, uint64_t now);
+ * hypervisor executes anyway, after all execution until `now` was charged. */
+void distributor_close_windows(const struct processor *processor, uint64_t now);
 
 /* Routes the SPIs that the VCPU has taken to their homes. Called when its guest does not execute
  * any more. */

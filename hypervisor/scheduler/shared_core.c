@@ -223,6 +223,29 @@ static void change_to(struct processor *processor, struct vcpu *next)
     }
 }
 
+/* Closes parts or windows of the core's VCPUs. That takes long, and so does the choice that
+ * follows. So interrupts that became pending meanwhile are handled in between
+ * (docs/decisions/0063). Not inline, because few choices follow it. Returns the time of the last
+ * charge. */
+static __attribute__((noinline)) uint64_t close_windows(const struct processor *processor,
+                                                        uint64_t now)
+{
+    distributor_close_windows(processor, now);
+    scheduler_handle_interrupts(processor->vcpu);
+    return scheduler_charge(processor->shared);
+}
+
+/* Closes parts and windows that are over. Returns the time of the next choice. `now`: until then
+ * all time is charged. */
+static uint64_t close_due_windows(const struct processor *processor, uint64_t now)
+{
+    const struct shared_core *core = processor->shared;
+    bool is_due =
+        core->has_to_judge || core->closing != 0 || now - core->window.now >= core->window.part;
+
+    return is_due ? close_windows(processor, now) : now;
+}
+
 /* Waits until a VCPU is to execute. None executes, so the state of the one that executed last
  * stays in the core. Returns the level. */
 static unsigned idle(const struct processor *processor)
@@ -245,7 +268,7 @@ static unsigned idle(const struct processor *processor)
         refused_dma_watch(processor->vcpu);
         now = scheduler_time(); /* not the time of the last charge, which may be later */
         (void)ledger_charge(core, now);
-        level = policy_choose_level(&core->policy, distributor_close_windows(processor, now));
+        level = policy_choose_level(&core->policy, close_due_windows(processor, now));
     } while (level == POLICY_NONE);
     ledger_end_idle(core, processor->vcpu, core->vcpus[level]);
     return level;
@@ -339,7 +362,7 @@ void scheduler_continue(struct vcpu *vcpu)
         if (vcpu->shared->is_called) {
             take_message(vcpu);
         }
-        schedule(processor, distributor_close_windows(processor, core->ledger.charged));
+        schedule(processor, close_due_windows(processor, core->ledger.charged));
     }
 }
 
