@@ -6,14 +6,11 @@
 #include "gic/setup.h"
 #include "hypervisor/description.h"
 
-#define SWITCH  0x1d /* Ctrl-] */
-#define COMMAND 0x1e /* Ctrl-^ */
-
 /* Most keys that are read from the PL011 in one exit, and most that a partition takes from its
- * queue in one exit. Further keys cause another exit. A partition takes fewer, because its core may
- * have read the PL011 in the same exit. */
-#define READ_KEYS  16u
-#define TAKEN_KEYS 8u
+ * queue in one exit. Further keys cause another exit. */
+#define BATCH 16u
+/* Most of those that are Ctrl-], or Ctrl-^ and the key after it, because these take longer. */
+#define SPECIAL_KEYS 4u
 
 /* The key before was Ctrl-^. */
 static bool follows_command_key __attribute__((section(".bss.monitor_shared")));
@@ -45,7 +42,7 @@ static void give_input(const struct description *system, uint32_t partition)
 static bool has_to_wait(const struct description *system, uint32_t partition)
 {
     return system->partitions[partition].vcpus[0].shared != 0 &&
-           terminal_key_room(partition) <= READ_KEYS;
+           terminal_key_room(partition) <= BATCH;
 }
 
 /* Returns the next partition that has a console, in the description's order. At least one partition
@@ -123,7 +120,7 @@ static void handle_key(const struct description *system, uint32_t partition, uin
     uint32_t command = follows_command_key ? command_of(byte) : KEY_SHOW;
     bool is_second_key = follows_command_key;
 
-    follows_command_key = !is_second_key && byte == COMMAND;
+    follows_command_key = !is_second_key && byte == BYTE_COMMAND;
     calls->called |= UINT32_C(1) << partition;
     if (command != KEY_SHOW) {
         queue_command(system, partition, command);
@@ -131,9 +128,9 @@ static void handle_key(const struct description *system, uint32_t partition, uin
         return;
     }
     if (is_second_key) {
-        (void)terminal_queue_key(partition, COMMAND);
+        (void)terminal_queue_key(partition, BYTE_COMMAND);
     }
-    if (byte == SWITCH) {
+    if (byte == BYTE_SWITCH) {
         calls->called |= UINT32_C(1) << switch_input(system, partition);
     } else if (!follows_command_key) {
         (void)terminal_queue_key(partition, byte);
@@ -155,13 +152,48 @@ static bool notify_waiting_partitions(const struct description *system, uint32_t
     return (partitions >> owner & 1u) != 0 && terminal_queue_key(owner, KEY_SHOW);
 }
 
+/* Queues typed bytes for the partition up to the next one that is handled here: Ctrl-], Ctrl-^, and
+ * the one after Ctrl-^. Sets *byte to that one, or returns false if there is none. *left: number of
+ * bytes that may be read. */
+static bool read_special(uint32_t partition, uint32_t *left, uint8_t *byte)
+{
+    if (!follows_command_key) {
+        return terminal_queue_typed(partition, left, byte);
+    }
+    if (!terminal_read_byte(byte)) {
+        return false;
+    }
+    --*left;
+    return true;
+}
+
+/* Reads keys that were typed for the partition that has the input. Stops after a command, and when
+ * the input changes its partition. The remaining bytes stay in the PL011, whose interrupt stays
+ * asserted. */
+static void read_keys(const struct description *system, uint32_t owner, struct input_calls *calls)
+{
+    uint32_t left = BATCH;
+    uint8_t byte;
+
+    for (unsigned n = 0; n < SPECIAL_KEYS && left != 0 && calls->recalled == 0 &&
+                         terminal_input_owner() == owner && read_special(owner, &left, &byte);
+         n++) {
+        handle_key(system, owner, byte, calls);
+    }
+    if (left != BATCH) {
+        calls->called |= UINT32_C(1) << owner;
+    }
+}
+
 struct input_calls input_receive(const struct description *system)
 {
     struct input_calls calls = {0, 0};
     uint32_t owner = terminal_input_owner();
-    unsigned batch;
-    uint8_t byte;
 
+    /* A report takes long, so it is the only work of its exit. The interrupt is still asserted. */
+    if (terminal_report_dropped()) {
+        return calls;
+    }
     if (owner == DESCRIPTION_NO_PARTITION) {
         /* No partition has a console, so all output is the hypervisor's. */
         (void)terminal_send_output();
@@ -170,13 +202,8 @@ struct input_calls input_receive(const struct description *system)
     if (notify_waiting_partitions(system, owner)) {
         calls.called |= UINT32_C(1) << owner;
     }
-    batch = has_to_wait(system, owner) ? 0 : READ_KEYS;
-    /* Stops reading after a command, and when the input changes its partition. The remaining bytes
-     * stay in the PL011, whose interrupt stays asserted. */
-    for (unsigned i = 0; i < batch && calls.recalled == 0 && terminal_input_owner() == owner &&
-                         terminal_read_byte(&byte);
-         i++) {
-        handle_key(system, owner, byte, &calls);
+    if (!has_to_wait(system, owner)) {
+        read_keys(system, owner, &calls);
     }
     if (terminal_input_owner() == owner && has_to_wait(system, owner)) {
         terminal_pause_input();
@@ -186,26 +213,29 @@ struct input_calls input_receive(const struct description *system)
 
 enum partition_request input_take(struct partition *partition)
 {
-    uint32_t key;
+    uint8_t bytes[BATCH];
+    uint32_t count, command;
 
     if (!terminal_has_key(partition->constant.index)) {
         return REQUEST_NONE;
     }
-    uart_flush(partition, false);
+    /* A line takes long to print, so the keys are taken in another exit. */
+    if (!partition->uart.is_shown && uart_flush(partition, false)) {
+        partition->uart.is_shown = true;
+        return REQUEST_NONE;
+    }
+    partition->uart.is_shown = false;
     if (terminal_input_owner() == partition->constant.index) {
         terminal_resume_input();
     }
-    for (unsigned i = 0; i < TAKEN_KEYS && terminal_dequeue_key(partition->constant.index, &key);
-         i++) {
-        if (key == KEY_STOP) {
-            return REQUEST_STOP;
-        }
-        if (key == KEY_RESTART) {
-            return REQUEST_RESET;
-        }
-        if (key != KEY_SHOW) {
-            uart_receive(partition, (uint8_t)key);
-        }
+    count = terminal_dequeue_keys(partition->constant.index, bytes, BATCH, &command);
+    uart_receive(partition, bytes, count);
+    switch (command) {
+    case KEY_STOP:
+        return REQUEST_STOP;
+    case KEY_RESTART:
+        return REQUEST_RESET;
+    default:
+        return REQUEST_NONE;
     }
-    return REQUEST_NONE;
 }

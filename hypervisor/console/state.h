@@ -27,6 +27,7 @@ struct virtual_uart {
     char line[CONSOLE_LINE_BYTES]; /* the current line, as sent to the terminal */
     uint32_t line_bytes;           /* its length */
     uint32_t line_shown;           /* bytes of it that were sent */
+    bool is_shown; /* input_take() has printed the line, and takes keys next. By the boot VCPU */
 };
 
 #endif

@@ -26,10 +26,11 @@
     (2u + sizeof(((struct description_partition *)0)->name) + 2u + CONSOLE_LINE_BYTES + 2u)
 /* The longest output of a message of the hypervisor, with a report of dropped ones before it. */
 #define MESSAGE_BYTES_MAX 256u
-/* The most bytes that are sent at a time: a line or a message, so that no exit takes long. A PL011
- * accepts 32 bytes at most, but that of a virtual machine may accept any number. Its interrupt
- * sends the other bytes. */
-#define SEND_BYTES_MAX MESSAGE_BYTES_MAX
+/* The most bytes that are sent in one exit, so that none takes long: of a complete line or a
+ * message, and otherwise. A PL011 accepts 32 bytes at most, but that of a virtual machine may
+ * accept any number. Its interrupt sends the other bytes. */
+#define SEND_WHOLE_MAX MESSAGE_BYTES_MAX
+#define SEND_PART_MAX  64u
 
 _Static_assert(SHOW_BYTES_MAX <= PARTITION_BYTES, "a partition's quota holds a line");
 _Static_assert(DESCRIPTION_PARTITIONS_MAX *(PARTITION_BYTES + LAST_BYTES + EVENT_BYTES +
@@ -52,7 +53,7 @@ static struct {
     bool sending;        /* the PL011's transmit interrupt is enabled */
     bool paused;         /* its interrupts for input are disabled. Atomic: read without the lock */
     uint32_t waiting;    /* bit i: partition i found no room in the ring */
-    uint32_t unreported; /* number of elements of `dropped` whose count is not 0 */
+    uint32_t unreported; /* number of elements of `dropped` whose count is not 0. Atomic */
     /* By writer: messages dropped since the last report of them. `name`: the partition that they
      * are about; NULL for those of no partition. */
     struct dropped {
@@ -65,13 +66,13 @@ static struct {
     struct key_queue typed[DESCRIPTION_PARTITIONS_MAX];
 } terminal __attribute__((section(".bss.monitor_shared")));
 
-/* Sends bytes of the ring until the PL011's FIFO is full, at most SEND_BYTES_MAX. */
-static void send_without_waiting(void)
+/* Sends bytes of the ring until the PL011's FIFO is full, `most` at most. */
+static void send_without_waiting(uint32_t most)
 {
     uintptr_t uart = terminal.uart;
     uint32_t length = output_ring_length(&terminal.ring), first = terminal.ring.removed, sent = 0;
 
-    length = length < SEND_BYTES_MAX ? length : SEND_BYTES_MAX;
+    length = length < most ? length : most;
     while (sent < length &&
            board_uart_try_send(uart, output_ring_byte(&terminal.ring, first + sent))) {
         sent++;
@@ -89,7 +90,7 @@ static void wait_for_ring(uint32_t bytes)
     while (polls != 0 && output_ring_length(&terminal.ring) > bytes) {
         uint32_t length = output_ring_length(&terminal.ring);
 
-        send_without_waiting();
+        send_without_waiting(SEND_WHOLE_MAX);
         polls = output_ring_length(&terminal.ring) == length ? polls - 1 : POLLS_MAX;
     }
     terminal.stuck = polls == 0;
@@ -144,9 +145,9 @@ static void unlock_terminal(void)
 /* Sends the bytes that the PL011 accepts at once, and releases the lock. The PL011's interrupt
  * sends the other bytes. While the interrupt is not routed yet, waits for the PL011 instead, and
  * discards the bytes that it does not accept. */
-static void send_and_unlock_terminal(void)
+static void send_and_unlock_terminal(uint32_t most)
 {
-    send_without_waiting();
+    send_without_waiting(most);
     if (!terminal.listening && output_ring_length(&terminal.ring) != 0) {
         wait_for_ring(0);
         output_ring_clear(&terminal.ring);
@@ -213,7 +214,7 @@ static void put_dropped(uint32_t writer)
     format_number(put, dropped->count, 10);
     end_line();
     dropped->count = 0;
-    terminal.unreported--;
+    __atomic_store_n(&terminal.unreported, terminal.unreported - 1, __ATOMIC_RELAXED);
 }
 
 /* Returns true if the ring has room for a message of the writer within `quota`. */
@@ -228,7 +229,7 @@ static void count_dropped(uint32_t writer, const char *name)
     struct dropped *dropped = &terminal.dropped[writer];
 
     if (dropped->count == 0) {
-        terminal.unreported++;
+        __atomic_store_n(&terminal.unreported, terminal.unreported + 1, __ATOMIC_RELAXED);
     }
     dropped->count++;
     dropped->name = name;
@@ -270,7 +271,7 @@ void terminal_print(const char *format, ...)
     va_start(arguments, format);
     lock_terminal();
     add_message(OUTPUT_RING_HYPERVISOR, HYPERVISOR_BYTES, NULL, format, arguments);
-    send_and_unlock_terminal();
+    send_and_unlock_terminal(SEND_WHOLE_MAX);
     va_end(arguments);
 }
 
@@ -282,7 +283,7 @@ void terminal_print_event(const struct partition *partition, const char *format,
     lock_terminal();
     add_message(OUTPUT_RING_MESSAGES + partition->constant.index, EVENT_BYTES,
                 partition->constant.described->name, format, arguments);
-    send_and_unlock_terminal();
+    send_and_unlock_terminal(SEND_WHOLE_MAX);
     va_end(arguments);
 }
 
@@ -301,7 +302,7 @@ void terminal_add_fault(const struct partition *partition, const char *format, .
 void terminal_send(void)
 {
     lock_terminal();
-    send_and_unlock_terminal();
+    send_and_unlock_terminal(SEND_WHOLE_MAX);
 }
 
 void terminal_report_problem(uint64_t uart, const struct description_problem *problem)
@@ -319,7 +320,7 @@ void terminal_send_all(void)
     if (terminal.uart != 0) {
         wait_for_ring(0);
     }
-    send_and_unlock_terminal();
+    send_and_unlock_terminal(SEND_WHOLE_MAX);
 }
 
 void terminal_failed(const char *text, uint64_t number)
@@ -345,13 +346,14 @@ void terminal_failure(uint64_t syndrome, uint64_t pc, uint64_t address)
     }
 }
 
-void terminal_write_line(const struct partition *partition, const char *line, uint32_t shown,
+bool terminal_write_line(const struct partition *partition, const char *line, uint32_t shown,
                          uint32_t bytes, bool end)
 {
     uint32_t start;
+    bool has_printed;
 
     if (terminal.uart == 0) {
-        return;
+        return false;
     }
     lock_terminal();
     start = terminal.ring.added;
@@ -365,7 +367,9 @@ void terminal_write_line(const struct partition *partition, const char *line, ui
         end_line();
     }
     output_ring_charge(&terminal.ring, partition->constant.index, start);
-    send_and_unlock_terminal();
+    has_printed = terminal.ring.added != start;
+    send_and_unlock_terminal(end ? SEND_WHOLE_MAX : SEND_PART_MAX);
+    return has_printed;
 }
 
 uint32_t terminal_input_owner(void)
@@ -390,7 +394,7 @@ bool terminal_has_room(const struct partition *partition, enum terminal_part par
     bool room;
 
     lock_terminal();
-    send_without_waiting();
+    send_without_waiting(SEND_PART_MAX);
     room = output_ring_has_room(&terminal.ring, partition->constant.index, bytes, SHOW_BYTES_MAX);
     if (!room && part == TERMINAL_USUAL) {
         terminal.waiting |= 1u << partition->constant.index;
@@ -399,22 +403,34 @@ bool terminal_has_room(const struct partition *partition, enum terminal_part par
     return room;
 }
 
-/* Reports the dropped messages of one writer that has room again. One at a time bounds the output
- * of an interrupt. */
-static void report_dropped(void)
+/* Reports the dropped messages of one writer that has room again. Returns false if there is none.
+ */
+static bool report_dropped(void)
 {
-    if (terminal.unreported == 0) {
-        return;
-    }
     for (uint32_t writer = OUTPUT_RING_MESSAGES; writer < OUTPUT_RING_WRITERS; writer++) {
         uint32_t start = terminal.ring.added;
 
         if (terminal.dropped[writer].count != 0 && has_message_room(writer, EVENT_BYTES)) {
             put_dropped(writer);
             output_ring_charge(&terminal.ring, writer, start);
-            return;
+            return true;
         }
     }
+    return false;
+}
+
+bool terminal_report_dropped(void)
+{
+    bool has_reported;
+
+    if (__atomic_load_n(&terminal.unreported, __ATOMIC_RELAXED) == 0) {
+        return false;
+    }
+    lock_terminal();
+    send_without_waiting(SEND_PART_MAX);
+    has_reported = report_dropped();
+    unlock_terminal();
+    return has_reported;
 }
 
 uint32_t terminal_send_output(void)
@@ -422,8 +438,7 @@ uint32_t terminal_send_output(void)
     uint32_t wake = 0;
 
     lock_terminal();
-    send_without_waiting();
-    report_dropped();
+    send_without_waiting(SEND_PART_MAX);
     for (uint32_t i = 0; i < DESCRIPTION_PARTITIONS_MAX; i++) {
         if ((terminal.waiting >> i & 1u) != 0 &&
             output_ring_has_room(&terminal.ring, i, PARTITION_BYTES, SHOW_BYTES_MAX)) {
@@ -466,6 +481,22 @@ bool terminal_read_byte(uint8_t *byte)
     return has_byte;
 }
 
+bool terminal_queue_typed(uint32_t partition, uint32_t *count, uint8_t *special)
+{
+    bool is_special = false;
+
+    lock_terminal();
+    while (*count != 0 && !is_special && board_uart_try_receive(terminal.uart, special)) {
+        --*count;
+        is_special = *special == BYTE_SWITCH || *special == BYTE_COMMAND;
+        if (!is_special) {
+            (void)key_queue_add(&terminal.typed[partition], *special);
+        }
+    }
+    unlock_terminal();
+    return is_special;
+}
+
 bool terminal_queue_key(uint32_t partition, uint32_t key)
 {
     bool is_kept;
@@ -486,15 +517,22 @@ uint32_t terminal_key_room(uint32_t partition)
     return key_queue_room(&terminal.typed[partition]);
 }
 
-bool terminal_dequeue_key(uint32_t partition, uint32_t *key)
+uint32_t terminal_dequeue_keys(uint32_t partition, uint8_t *bytes, uint32_t count,
+                               uint32_t *command)
 {
-    bool has_key;
+    uint32_t key = KEY_SHOW, taken = 0;
 
-    if (!terminal_has_key(partition)) {
-        return false;
-    }
+    *command = KEY_SHOW;
     lock_terminal();
-    has_key = key_queue_remove(&terminal.typed[partition], key);
+    for (uint32_t i = 0;
+         i < count && *command == KEY_SHOW && key_queue_remove(&terminal.typed[partition], &key);
+         i++) {
+        if (key <= UINT8_MAX) {
+            bytes[taken++] = (uint8_t)key;
+        } else {
+            *command = key;
+        }
+    }
     unlock_terminal();
-    return has_key;
+    return taken;
 }

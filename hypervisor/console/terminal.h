@@ -70,9 +70,10 @@ void terminal_failure(uint64_t syndrome, uint64_t pc, uint64_t address);
 /*
  * Prints bytes of a partition's line. `line`: the line up to now, of `bytes` bytes. `shown`: the
  * number of its first bytes that earlier calls printed; they are printed again only if another line
- * was printed since. `end`: the line is complete. uart.c calls it. Any core.
+ * was printed since. `end`: the line is complete. Returns false if nothing was left to print.
+ * uart.c calls it. Any core.
  */
-void terminal_write_line(const struct partition *partition, const char *line, uint32_t shown,
+bool terminal_write_line(const struct partition *partition, const char *line, uint32_t shown,
                          uint32_t bytes, bool end);
 
 /* Returns the number of columns in front of each line of the partition: its name and "| ". Any
@@ -88,10 +89,18 @@ enum terminal_part { TERMINAL_USUAL, TERMINAL_LAST };
  * before terminal_write_line(). Any core. */
 bool terminal_has_room(const struct partition *partition, enum terminal_part part);
 
+/* Sends bytes of the ring, and reports how many messages about one partition were dropped, if the
+ * ring has room for it again. Returns false if no report was added. input.c calls it first for the
+ * PL011's interrupt. Any core. */
+bool terminal_report_dropped(void);
 /* Sends bytes of the ring, and updates the transmit interrupt. Returns the partitions that found no
  * room before and have room now: bit i for partition i. input.c calls it for the PL011's interrupt.
  * Any core. */
 uint32_t terminal_send_output(void);
+
+/* Typed bytes that input.c handles itself. */
+#define BYTE_SWITCH  0x1d /* Ctrl-] */
+#define BYTE_COMMAND 0x1e /* Ctrl-^ */
 
 /* Keys for a partition: typed bytes, and these. */
 #define KEY_SHOW    0x100u /* no key: the partition's incomplete line has to be printed */
@@ -102,9 +111,11 @@ uint32_t terminal_send_output(void);
  * key is a command and the queue holds a command. A queue full of bytes has room for a command. Any
  * core. */
 bool terminal_queue_key(uint32_t partition, uint32_t key);
-/* Removes the partition's oldest key from its queue, and sets *key to it. Returns false if the
- * queue is empty. Any core. */
-bool terminal_dequeue_key(uint32_t partition, uint32_t *key);
+/* Removes keys from the partition's queue, oldest first: at most `count`, and none after a command.
+ * Sets `bytes` to the typed ones, and *command to the command, or to KEY_SHOW if there is none.
+ * Returns the number of bytes. Any core. */
+uint32_t terminal_dequeue_keys(uint32_t partition, uint8_t *bytes, uint32_t count,
+                               uint32_t *command);
 bool terminal_has_key(uint32_t partition);
 /* Returns the number of typed bytes for which the partition's queue has room. */
 uint32_t terminal_key_room(uint32_t partition);
@@ -119,6 +130,11 @@ void terminal_enable_interrupts(void);
 void terminal_pause_input(void);
 /* Enables them again, if they are disabled and a partition has the input. Any core. */
 void terminal_resume_input(void);
+/* Moves typed bytes from the PL011 to the partition's queue: at most *count, up to BYTE_SWITCH or
+ * BYTE_COMMAND. Bytes that find the queue full are lost. Reduces *count by the number of bytes that
+ * were read. Returns true if the last one is BYTE_SWITCH or BYTE_COMMAND: it is not queued, and
+ * *special is set to it. Any core. */
+bool terminal_queue_typed(uint32_t partition, uint32_t *count, uint8_t *special);
 /* Reads the next byte that was typed. Returns false if there is none. Any core. */
 bool terminal_read_byte(uint8_t *byte);
 

@@ -21,17 +21,20 @@ static const uint16_t writable[VIRTUAL_UART_REGISTERS] = {
 /* UARTPeriphID0 to 3 of the revision whose FIFOs hold 16 bytes, and UARTPCellID0 to 3. */
 static const uint8_t identification[] = {0x11, 0x10, 0x14, 0x00, 0x0d, 0xf0, 0x05, 0xb1};
 
-static void print_line(struct partition *partition, bool end)
+/* Returns false if nothing was left to print. */
+static bool print_line(struct partition *partition, bool end)
 {
     struct virtual_uart *uart = &partition->uart;
+    bool has_printed =
+        terminal_write_line(partition, uart->line, uart->line_shown, uart->line_bytes, end);
 
-    terminal_write_line(partition, uart->line, uart->line_shown, uart->line_bytes, end);
     uart->line_shown = uart->line_bytes;
     if (end) {
         uart->line_bytes = 0;
         uart->line_shown = 0;
         uart->filter = (struct filter){0};
     }
+    return has_printed;
 }
 
 static void transmit(struct partition *partition, uint8_t byte)
@@ -42,13 +45,13 @@ static void transmit(struct partition *partition, uint8_t byte)
     uint32_t count;
 
     if (byte == NEWLINE) {
-        print_line(partition, true);
+        (void)print_line(partition, true);
         return;
     }
     count = filter_byte(&uart->filter, byte, interactive, terminal_margin(partition), output);
     if (count > CONSOLE_LINE_BYTES - uart->line_bytes) {
         /* An interactive line that is too long goes on in the same line of the terminal. */
-        print_line(partition, !interactive);
+        (void)print_line(partition, !interactive);
         uart->line_bytes = 0;
         uart->line_shown = 0;
     }
@@ -88,7 +91,7 @@ static void empty_fifo(struct partition *partition, enum terminal_part part)
     }
     if (has_transmitted && uart->line_shown != uart->line_bytes &&
         terminal_input_owner() == partition->constant.index) {
-        print_line(partition, false);
+        (void)print_line(partition, false);
     }
 }
 
@@ -210,29 +213,34 @@ enum access_result uart_access(struct partition *partition, struct access *acces
     return ACCESS_DONE;
 }
 
-void uart_receive(struct partition *partition, uint8_t byte)
+void uart_receive(struct partition *partition, const uint8_t *bytes, uint32_t count)
 {
     struct virtual_uart *uart = &partition->uart;
 
+    if (count == 0) {
+        return;
+    }
     ticket_lock_take(&uart->lock, TICKET_LOCK_PATIENCE);
-    if (uart->input_count < CONSOLE_INPUT_BYTES) {
-        uart->input[(uart->input_first + uart->input_count) % CONSOLE_INPUT_BYTES] = byte;
+    for (uint32_t i = 0; i < count && uart->input_count < CONSOLE_INPUT_BYTES; i++) {
+        uart->input[(uart->input_first + uart->input_count) % CONSOLE_INPUT_BYTES] = bytes[i];
         uart->input_count++;
     }
     raise_interrupt(partition);
     ticket_lock_give(&uart->lock);
 }
 
-void uart_flush(struct partition *partition, bool end)
+bool uart_flush(struct partition *partition, bool end)
 {
     enum terminal_part part = end ? TERMINAL_LAST : TERMINAL_USUAL;
+    bool has_printed = false;
 
     ticket_lock_take(&partition->uart.lock, TICKET_LOCK_PATIENCE);
     empty_fifo(partition, part);
     if (partition->uart.line_bytes != 0 && terminal_has_room(partition, part)) {
-        print_line(partition, end);
+        has_printed = print_line(partition, end);
     }
     ticket_lock_give(&partition->uart.lock);
+    return has_printed;
 }
 
 void uart_hold_input(struct partition *partition)
@@ -258,7 +266,7 @@ void uart_reset(struct partition *partition)
 {
     struct virtual_uart *uart = &partition->uart;
 
-    uart_flush(partition, true);
+    (void)uart_flush(partition, true);
     ticket_lock_take(&uart->lock, TICKET_LOCK_PATIENCE);
     for (uint32_t i = 0; i < VIRTUAL_UART_REGISTERS; i++) {
         uart->registers[i] = 0;

@@ -35,11 +35,12 @@ void uart_release_input(struct partition *partition);
  */
 enum access_result uart_access(struct partition *partition, struct access *access);
 
-/* Adds a byte to the receive FIFO. Any core of the partition. */
-void uart_receive(struct partition *partition, uint8_t byte);
+/* Adds bytes to the receive FIFO. Those that find it full are lost. Any core of the partition. */
+void uart_receive(struct partition *partition, const uint8_t *bytes, uint32_t count);
 
 /* Transmits the FIFO, and prints the part of the current line that is not printed yet, as far as
- * the terminal has room. `end`: the line is complete. Any core of the partition. */
-void uart_flush(struct partition *partition, bool end);
+ * the terminal has room. `end`: the line is complete. Returns true if it printed the current line.
+ * Any core of the partition. */
+bool uart_flush(struct partition *partition, bool end);
 
 #endif

@@ -42,7 +42,7 @@ void notice_report(struct vcpu *vcpu)
 
     if (!notice->has_flushed) {
         notice->has_flushed = true;
-        uart_flush(vcpu->partition, true);
+        (void)uart_flush(vcpu->partition, true);
     } else if (notice->has_to_send) {
         notice->has_to_send = false;
         terminal_send();

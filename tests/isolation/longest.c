@@ -3,8 +3,8 @@
  * A guest without a kernel whose exits are as long as they can be: it prints whole lines, sends all
  * SGIs to all its VCPUs, makes all its SPIs pending, and writes to the registers of all of them and
  * of its VCPUs' Redistributors. Its VCPUs sleep until the same instants as those of other
- * partitions with this guest. At its end it leaves a line without an end, and makes a fault. VCPUS:
- * number of its VCPUs.
+ * partitions with this guest. At its end it leaves a line without an end, and makes a fault, or
+ * resets itself if RESETS is 1. VCPUS: number of its VCPUs.
  */
 #include "interrupts.h"
 
@@ -16,6 +16,7 @@
 #define ICPENDR           0x0280u
 #define ICACTIVER         0x0380u
 #define NO_ADDRESS        UINT64_C(0x3f000000)
+#define SYSTEM_RESET      UINT64_C(0x84000009) /* PSCI */
 
 #define TEN     "0123456789"
 #define FIFTY   TEN TEN TEN TEN TEN
@@ -119,5 +120,8 @@ void guest_main(void)
         write_spis(ICACTIVER);
     }
     print("end\n" PARTIAL);
+    if (RESETS) {
+        (void)call(SYSTEM_RESET, 0, 0, 0);
+    }
     (void)read32(NO_ADDRESS);
 }

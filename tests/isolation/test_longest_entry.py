@@ -2,7 +2,8 @@
 """No entry to EL2 of a shared core is longer than ./bulkhead check adds to response times.
 
 A guest (longest.c) makes its entries as long as it can, in systems with few and with many of what
-the table of overheads counts. Its partition is restarted while it does so. QEMU's plugin counts.
+the table of overheads counts. Its partition is restarted, and keys are typed for it, while it does
+so. QEMU's plugin counts.
 """
 
 from __future__ import annotations
@@ -20,14 +21,21 @@ from support.written_system import StartGuest, boot
 
 from bulkhead.system.assemble import read
 from bulkhead.system.overheads import longest_entry
+from bulkhead.system.parse import NAME_CHARACTERS_MAX
 
 _GUEST = Path(__file__).parent / "longest.c"
 _RESTART = "\x1er"
+_KEYS = "x" * 64  # more than one exit reads
 _FAULTS = 2
 # With many VCPUs the guest needs longer than the test for a round.
 _SECONDS = 15
 _DEVICES = ("rtc", "gpio")
 _CORE_US = 8000  # of budgets, in 10 ms
+
+
+def _name(number: int) -> str:
+    """Return a name as long as it may be, because each message has it."""
+    return f"partition-{number:02}".ljust(NAME_CHARACTERS_MAX, "x")
 
 
 @dataclass(frozen=True)
@@ -53,14 +61,14 @@ class Kind:
         lines = ['board = "qemu-virt"']
         for number in range(self.partitions):
             lines += [
-                "[[partition]]", f'name = "partition-{number:02}"', f"cores = {cores}",
+                "[[partition]]", f'name = "{_name(number)}"', f"cores = {cores}",
                 f'budget = "{budget} us"', f'period = "{10 + number} ms"', 'memory = "4 MiB"',
                 f'image = "./longest{number}"', *(keys if number == 0 else ['console = "output"']),
             ]  # fmt: skip
         for number in range(self.channels):
             lines += [
-                "[[channel]]", f'name = "channel{number}"', 'from = "partition-00"',
-                'to = "partition-01"', 'size = "4 KiB"', 'pci = ["partition-00"]',
+                "[[channel]]", f'name = "channel{number}"', f'from = "{_name(0)}"',
+                f'to = "{_name(1)}"', 'size = "4 KiB"', f'pci = ["{_name(0)}"]',
             ]  # fmt: skip
         return "\n".join(lines) + "\n"
 
@@ -103,16 +111,17 @@ def test_no_entry_is_longer_than_check_counts(
     start_guest: StartGuest, tmp_path: Path, kind: Kind
 ) -> None:
     for number in range(kind.partitions):
-        flag = f"-DVCPUS={kind.vcpus * kind.cores}u"
-        build_guest(tmp_path / f"longest{number}", [_GUEST], [flag])
+        flags = [f"-DVCPUS={kind.vcpus * kind.cores}u", f"-DRESETS={number % 2}"]
+        build_guest(tmp_path / f"longest{number}", [_GUEST], flags)
     log = tmp_path / "stretches.log"
     image = "hypervisor-shared-connected" if kind.channels else "hypervisor-shared"
     plugin = ("-plugin", plugin_option(log, image))
     guest, layout = boot(start_guest, tmp_path, kind.text(), extra=plugin)
     end = time.monotonic() + _SECONDS
     for faults in range(1, _FAULTS + 1):
-        report = r"(?m)^bulkhead\| partition-00 is stopped"
+        report = rf"(?m)^bulkhead\| {_name(0)} is stopped"
         while time.monotonic() < end and len(re.findall(report, guest.console())) < faults:
+            guest.type_text(_KEYS)
             time.sleep(0.05)
         guest.type_text(_RESTART)
     time.sleep(1)

@@ -483,6 +483,7 @@ class Partition(LittleEndianStructure):
 
     _pack_ = 1
     _fields_ = (
-        ("_0", c_uint8 * 3048),
+        ("_0", c_uint8 * 3052),
         ("distribution", Distribution),
+        ("_4084", c_uint8 * 4),
     )

@@ -126,11 +126,11 @@ static void test_many_lines_are_sent_in_pieces(void **state)
         size_t before = fake.printed_bytes;
 
         fixture_interrupt();
-        assert_true(fake.printed_bytes - before <= 256);
+        assert_true(fake.printed_bytes - before <= 64);
         interrupts++;
     }
     assert_int_equal(fake.printed_bytes, 10 * strlen("bulkhead| " TEN TEN TEN TEN TEN "\r\n"));
-    assert_int_equal(interrupts, (fake.printed_bytes + 255) / 256);
+    assert_int_equal(interrupts, (fake.printed_bytes + 63) / 64);
 }
 
 /* A partition that waits for room is called, also if a message of the hypervisor was what emptied

@@ -14,6 +14,11 @@
 #define CONTROL 0
 #define LINUX   2
 
+static void receive(unsigned partition, uint8_t byte)
+{
+    uart_receive(&fixture_partitions[partition], &byte, 1);
+}
+
 /* Linux' amba bus finds the driver by these values. */
 static void test_identification(void **state)
 {
@@ -342,7 +347,7 @@ static void test_reset_ends_the_line(void **state)
 {
     (void)state;
     fixture_send(CONTROL, "last words");
-    uart_receive(&fixture_partitions[CONTROL], 'x');
+    receive(CONTROL, 'x');
     uart_reset(&fixture_partitions[CONTROL]);
     assert_string_equal(fixture_printed(), "control| last words\r\n");
     assert_int_equal(fixture_read(CONTROL, UARTRIS), 0);
@@ -358,32 +363,30 @@ static void test_flush(void **state)
 {
     (void)state;
     fixture_send(CONTROL, "about to");
-    uart_flush(&fixture_partitions[CONTROL], true);
+    (void)uart_flush(&fixture_partitions[CONTROL], true);
     assert_string_equal(fixture_printed(), "control| about to\r\n");
-    uart_flush(&fixture_partitions[CONTROL], true);
+    (void)uart_flush(&fixture_partitions[CONTROL], true);
     uart_reset(&fixture_partitions[CONTROL]);
     assert_string_equal(fixture_printed(), "");
     fixture_send(LINUX, "login: ");
     assert_string_equal(fixture_printed(), "linux| login: ");
-    uart_flush(&fixture_partitions[LINUX], false);
+    assert_false(uart_flush(&fixture_partitions[LINUX], false));
     assert_string_equal(fixture_printed(), "");
-    uart_flush(&fixture_partitions[LINUX], true);
+    (void)uart_flush(&fixture_partitions[LINUX], true);
     assert_string_equal(fixture_printed(), "\r\n");
 }
 
 static void test_input_by_interrupt(void **state)
 {
-    struct partition *partition = &fixture_partitions[CONTROL];
-
     (void)state;
-    uart_receive(partition, 'a');
+    receive(CONTROL, 'a');
     assert_int_equal(fake.raised[CONTROL], 0);
     assert_int_equal(fixture_read(CONTROL, UARTRIS), INTERRUPT_RECEIVE | INTERRUPT_RECEIVE_TIMEOUT);
     assert_int_equal(fixture_read(CONTROL, UARTMIS), 0);
     fixture_write(CONTROL, UARTIMSC, INTERRUPT_RECEIVE_TIMEOUT);
     assert_int_equal(fake.raised[CONTROL], 1); /* for the input that is already there */
     assert_int_equal(fixture_read(CONTROL, UARTMIS), INTERRUPT_RECEIVE_TIMEOUT);
-    uart_receive(partition, 'b');
+    receive(CONTROL, 'b');
     assert_int_equal(fake.raised[CONTROL], 2);
     fixture_write(CONTROL, UARTICR, INTERRUPTS_ALL);
     assert_int_equal(fake.raised[CONTROL], 3); /* there is more input */
@@ -403,7 +406,7 @@ static void test_one_interrupt_per_byte(void **state)
 {
     (void)state;
     fixture_write(LINUX, UARTIMSC, INTERRUPT_RECEIVE | INTERRUPT_RECEIVE_TIMEOUT);
-    uart_receive(&fixture_partitions[LINUX], 'a');
+    receive(LINUX, 'a');
     (void)fixture_read(LINUX, UARTRIS);
     (void)fixture_read(LINUX, UARTMIS);
     (void)fixture_read(LINUX, UARTFR);
@@ -417,14 +420,14 @@ static void test_unread_input(void **state)
 {
     (void)state;
     for (unsigned i = 0; i < CONSOLE_INPUT_BYTES + 10; i++) {
-        uart_receive(&fixture_partitions[CONTROL], (uint8_t)i);
+        receive(CONTROL, (uint8_t)i);
     }
     assert_int_equal(fixture_read(CONTROL, UARTFR), FLAG_TRANSMIT_EMPTY | FLAG_RECEIVE_FULL);
     for (unsigned i = 0; i < CONSOLE_INPUT_BYTES; i++) {
         assert_int_equal(fixture_read(CONTROL, UARTDR), (uint8_t)i);
     }
-    uart_receive(&fixture_partitions[CONTROL], 0xff);
-    uart_receive(&fixture_partitions[CONTROL], 2);
+    receive(CONTROL, 0xff);
+    receive(CONTROL, 2);
     assert_int_equal(fixture_read(CONTROL, UARTDR), 0xff);
     assert_int_equal(fixture_read(CONTROL, UARTDR), 2);
     assert_int_equal(fixture_read(CONTROL, UARTFR), FLAG_TRANSMIT_EMPTY | FLAG_RECEIVE_EMPTY);
@@ -494,9 +497,9 @@ static void test_several_cores_of_a_partition(void **state)
 static void test_held_input(void **state)
 {
     (void)state;
-    uart_receive(&fixture_partitions[CONTROL], 'a');
+    receive(CONTROL, 'a');
     uart_hold_input(&fixture_partitions[CONTROL]);
-    uart_receive(&fixture_partitions[CONTROL], 'b');
+    receive(CONTROL, 'b');
     assert_true((fixture_read(CONTROL, UARTFR) & FLAG_RECEIVE_EMPTY) != 0);
     assert_int_equal(fixture_read(CONTROL, UARTRIS) & INTERRUPT_RECEIVE, 0);
     assert_int_equal(fixture_read(CONTROL, UARTDR), 0);
@@ -504,7 +507,7 @@ static void test_held_input(void **state)
     assert_true((fixture_read(CONTROL, UARTFR) & FLAG_RECEIVE_EMPTY) != 0);
     uart_release_input(&fixture_partitions[CONTROL]);
     assert_int_equal(fixture_read(CONTROL, UARTDR), 'b');
-    uart_receive(&fixture_partitions[CONTROL], 'c');
+    receive(CONTROL, 'c');
     uart_reset(&fixture_partitions[CONTROL]); /* not held */
     assert_true((fixture_read(CONTROL, UARTFR) & FLAG_RECEIVE_EMPTY) != 0);
 }

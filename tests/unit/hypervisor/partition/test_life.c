@@ -68,12 +68,6 @@ void uart_reset(struct partition *own)
     (void)own;
 }
 
-void uart_flush(struct partition *own, bool end)
-{
-    (void)own;
-    (void)end;
-}
-
 void uart_hold_input(struct partition *own)
 {
     (void)own;
