@@ -40,7 +40,7 @@ def show_overheads(system: System, board: Board, console: Console) -> None:
     overrun = [(core, name, *_overrun(each)) for core, name, each in cores]
     _show(console, ("added to less urgent ones'", "partition", *_OVERRUN), overrun)
     entries = [_entry(system, board, core) for core in _cores(system, board)]
-    _show(console, ("longest entry", "report or step", *_ENTRY, "longest"), entries)
+    _show(console, ("longest entry", "report, step or keys", *_ENTRY, "longest"), entries)
     inside = [
         (
             partition.name,
@@ -71,7 +71,7 @@ def _cores(system: System, board: Board) -> list[int]:
 def _entry(system: System, board: Board, core: int) -> tuple[str, ...]:
     parts = entry_parts(system, board, core)
     first, *others = _durations(
-        parts.report, parts.usual, parts.wake, parts.vcpu, parts.peer, parts.interrupt,
+        parts.fixed, parts.usual, parts.wake, parts.vcpu, parts.peer, parts.interrupt,
         parts.manager, parts.longest,
     )  # fmt: skip
     return str(core), first, *others

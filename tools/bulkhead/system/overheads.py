@@ -45,7 +45,7 @@ class Changes:
 class EntryParts:
     """The parts of the longest time at EL2 for which no other VCPU can execute. Nanoseconds."""
 
-    report: int  # the report of a fault, or a step of a start or a stop
+    fixed: int  # a report, a step of a start or a stop, keys
     usual: int  # an exit or an interrupt, and the change to another VCPU
     wake: int  # VCPUs that are woken
     vcpu: int  # the core's VCPUs
@@ -57,7 +57,7 @@ class EntryParts:
     def longest(self) -> int:
         """The longest time."""
         others = self.wake + self.vcpu + self.peer + self.interrupt + self.manager
-        return max(self.report, self.usual + others)
+        return max(self.fixed, self.usual + others)
 
 
 @cache
@@ -131,7 +131,7 @@ def entry_parts(system: System, board: Board, core: int) -> EntryParts:
     peers = max(len(each.cores) - each.cores.count(core) for each in shared)
     interrupts = max(source_count(system, board, each) - _OWN_SOURCES for each in shared)
     counts = {
-        "report": 1,
+        "fixed": 1,
         "usual": 1,
         "wake": min(_WOKEN_AT_ONCE, len(shared) - 1),
         "vcpu": len(shared),
