@@ -62,9 +62,9 @@ void scheduler_timer(struct vcpu *vcpu);
  * earlier message or not. `partition`: index, or DESCRIPTION_NO_PARTITION. */
 void scheduler_name_cause(uint32_t partition);
 
-/* Handles messages for the VCPUs of the processor (interrupt_handle_messages(), gic_send()): those
- * for `vcpu`, whose state the processor has. The others wake, pay for this, and handle theirs when
- * they execute. */
+/* Wakes the VCPUs of the processor for which there are messages (interrupt_handle_messages(),
+ * gic_send()). They pay for this, and handle the messages when they execute. On a processor that is
+ * not shared, handles those for `vcpu`. */
 void scheduler_message(struct vcpu *vcpu);
 
 /* Carries out a guest's write to ICC_SGI1R_EL1, if its partition has VCPUs on shared cores.

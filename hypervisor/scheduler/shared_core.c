@@ -135,6 +135,17 @@ static void take_message(struct vcpu *vcpu)
     interrupt_handle_messages(vcpu);
 }
 
+/* Handles the message before a choice. It may take long, like the change before it and the choice
+ * after it, so interrupts that became pending are handled in between (docs/decisions/0063). Not
+ * inline, because few choices follow a message. */
+static __attribute__((noinline)) void take_message_alone(struct vcpu *vcpu)
+{
+    scheduler_handle_interrupts(vcpu);
+    take_message(vcpu);
+    scheduler_handle_interrupts(vcpu);
+    (void)scheduler_charge(processor_this()->shared);
+}
+
 static void save(struct shared_core *core, struct vcpu *vcpu)
 {
     struct shared_vcpu *shared = vcpu->shared;
@@ -294,6 +305,7 @@ static void schedule_once(struct processor *processor, uint64_t now)
         ledger_execute(core, next);
     }
     if (next == current) {
+        core->reschedule = current->shared->is_called; /* so that schedule() takes the message */
         scheduler_resume(core, current);
     } else {
         change_to(processor, next);
@@ -317,7 +329,7 @@ static void schedule(struct processor *processor, uint64_t now)
             break;
         }
         if (current->shared->is_called) {
-            take_message(current);
+            take_message_alone(current);
         }
         now = scheduler_charge(core);
     }
@@ -360,7 +372,7 @@ void scheduler_continue(struct vcpu *vcpu)
 
     if (core != NULL && core->reschedule) {
         if (vcpu->shared->is_called) {
-            take_message(vcpu);
+            take_message_alone(vcpu);
         }
         schedule(processor, close_due_windows(processor, core->ledger.charged));
     }
@@ -519,7 +531,7 @@ void scheduler_message(struct vcpu *vcpu)
     if (core != NULL && call_vcpus(processor) == 0 && core->last_called != NULL) {
         wake_vcpu(processor, core->last_called);
     }
-    if (core == NULL || vcpu->shared->is_called) {
+    if (core == NULL) {
         take_message(vcpu);
     }
     deliver_mail(vcpu);
