@@ -168,15 +168,15 @@ def test_every_part_is_printed(tmp_path: Path) -> None:
         ["0", "driver", "1.5 us", "1.2 us", "at least 989.2 us", "997.3 us"],
         ["added to the response", "partition", "longest entry", "change", "interrupts of others",
          "tick", "sum"],
-        ["0", "one", "4.06 us", "0 ns", "0 ns", "16 ns", "4.076 us"],
-        ["0", "driver", "4.06 us", "1.2 us", "4.5 us", "16 ns", "9.776 us"],
+        ["0", "one", "5 us", "0 ns", "0 ns", "16 ns", "5.016 us"],
+        ["0", "driver", "5 us", "1.2 us", "4.5 us", "16 ns", "10.716 us"],
         ["added to less urgent ones'", "partition", "longest entry", "change", "own interrupts",
          "tick", "sum"],
-        ["0", "one", "4.06 us", "1.2 us", "4.5 us", "16 ns", "9.776 us"],
-        ["0", "driver", "4.06 us", "1.2 us", "9 us", "16 ns", "14.276 us"],
+        ["0", "one", "5 us", "1.2 us", "4.5 us", "16 ns", "10.716 us"],
+        ["0", "driver", "5 us", "1.2 us", "9 us", "16 ns", "15.216 us"],
         ["longest entry", "report, step or keys", "exit or interrupt", "wake-ups", "VCPUs",
          "other cores", "interrupts", "manager", "longest"],
-        ["0", "4 us", "3 us", "450 ns", "30 ns", "220 ns", "360 ns", "0 ns", "4.06 us"],
+        ["0", "5 us", "3 us", "150 ns", "30 ns", "40 ns", "100 ns", "0 ns", "5 us"],
     ]  # fmt: skip
 
 
