@@ -16,6 +16,7 @@ static void take_pending_errors(void)
 static void stop(struct vcpu *vcpu, enum fault_kind kind, uint64_t pc, uint64_t syndrome,
                  uint64_t address)
 {
+    vcpu->report.exits[EXIT_FAULT]++;
     if (vcpu->notice.fault == FAULT_NONE) {
         vcpu->report.syndrome = syndrome;
         vcpu->report.address = address;
