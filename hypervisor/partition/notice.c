@@ -12,8 +12,17 @@ void notice_fault(struct vcpu *vcpu, enum fault_kind kind)
     vcpu->notice.has_flushed = false;
 }
 
+static void print_event(struct vcpu *vcpu)
+{
+    terminal_print_event(vcpu->partition, "%s", vcpu->notice.event);
+    vcpu->notice.event = NULL;
+}
+
 void notice_event(struct vcpu *vcpu, const char *event)
 {
+    if (vcpu->notice.event != NULL) {
+        print_event(vcpu);
+    }
     vcpu->notice.event = event;
     vcpu->notice.has_flushed = false;
 }
@@ -51,7 +60,6 @@ void notice_report(struct vcpu *vcpu)
         notice->fault = FAULT_NONE;
         notice->has_to_send = true;
     } else if (notice->event != NULL) {
-        terminal_print_event(vcpu->partition, "%s", notice->event);
-        notice->event = NULL;
+        print_event(vcpu);
     }
 }

@@ -14,8 +14,9 @@
 /* Notes a fault that is recorded in the VCPU's page. */
 void notice_fault(struct vcpu *vcpu, enum fault_kind kind);
 
-/* Notes an event of the VCPU's partition, in place of an earlier one that is not reported yet.
- * `event`: the report after the partition's name, a constant. */
+/* Notes an event of the VCPU's partition. Prints an earlier one at once if it is not reported yet:
+ * a key follows another one, for example. `event`: the report after the partition's name, a
+ * constant. */
 void notice_event(struct vcpu *vcpu, const char *event);
 
 /* Returns true if something is noted and not reported. */
