@@ -135,6 +135,9 @@ void layouts_description(void)
     LAYOUT_NUMBER(description_partition, pci_memory_bytes);
     LAYOUT_NUMBER(description_partition, pci_io);
     LAYOUT_NUMBER(description_partition, pci_io_bytes);
+    LAYOUT_NUMBER(description_partition, pci_wide);
+    LAYOUT_NUMBER(description_partition, pci_wide_physical);
+    LAYOUT_NUMBER(description_partition, pci_wide_bytes);
     LAYOUT_NUMBER(description_partition, times);
     LAYOUT_NUMBER(description_partition, channel_host);
     LAYOUT_NUMBER(description_partition, vcpu_count);

@@ -37,8 +37,10 @@ static bool are_apart_from_board(const struct pages *pages, const struct descrip
 static bool are_apart_from_partition(const struct pages *pages,
                                      const struct description_partition *partition, bool is_guest)
 {
+    uint64_t wide = is_guest ? partition->pci_wide : partition->pci_wide_physical;
     bool is_free = are_apart(pages, partition->pci_memory, partition->pci_memory_bytes) &&
-                   are_apart(pages, partition->pci_io, partition->pci_io_bytes);
+                   are_apart(pages, partition->pci_io, partition->pci_io_bytes) &&
+                   are_apart(pages, wide, partition->pci_wide_bytes);
 
     for (uint32_t i = 0; i < partition->memory_count; i++) {
         const struct description_memory *memory = &partition->memories[i];

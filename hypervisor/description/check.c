@@ -16,10 +16,10 @@
 #define FUNCTION_SHIFT 12u /* 4 KiB of ECAM for each function */
 
 /* The hypervisor's memory, GICD, UART, ECAM and SMMU; a Redistributor for each core; the memories,
- * devices and two windows of each partition. */
+ * devices and three windows of each partition. */
 #define RANGES_MAX                \
     (5u + DESCRIPTION_CORES_MAX + \
-     DESCRIPTION_PARTITIONS_MAX * (DESCRIPTION_MEMORIES_MAX + DESCRIPTION_DEVICES_MAX + 2u))
+     DESCRIPTION_PARTITIONS_MAX * (DESCRIPTION_MEMORIES_MAX + DESCRIPTION_DEVICES_MAX + 3u))
 
 struct range {
     uint64_t first;
@@ -165,7 +165,9 @@ static bool add_partition(struct check *check, const struct description_partitio
         }
     }
     return add_optional(check, partition->pci_memory, partition->pci_memory_bytes) &&
-           add_optional(check, partition->pci_io, partition->pci_io_bytes);
+           add_optional(check, partition->pci_io, partition->pci_io_bytes) &&
+           add_optional(check, guest ? partition->pci_wide : partition->pci_wide_physical,
+                        partition->pci_wide_bytes);
 }
 
 static bool in_memory(const struct description_partition *partition, uint64_t guest, uint64_t bytes)

@@ -24,7 +24,9 @@ static bool map_all(const struct description_partition *partition, struct page_p
         }
     }
     return map_one_to_one(root, pool, partition->pci_memory, partition->pci_memory_bytes) &&
-           map_one_to_one(root, pool, partition->pci_io, partition->pci_io_bytes);
+           map_one_to_one(root, pool, partition->pci_io, partition->pci_io_bytes) &&
+           tables_map(root, pool, partition->pci_wide, partition->pci_wide_physical,
+                      partition->pci_wide_bytes, STAGE2_DEVICE);
 }
 
 uint64_t stage2_build(const struct description_partition *partition, struct page_pool *pool)

@@ -78,20 +78,29 @@ static struct bar bar_of(const struct virtual_function *view, unsigned index)
     return bar;
 }
 
-/* Returns true if the BAR lies in the partition's window. BAR sizes are powers of two (PCI 3.0,
- * 6.2.5.1). */
-static bool is_inside(const struct function *function, const struct bar *bar)
+/* Returns true if the BAR lies in a window, which begins at PCI address `start`. BAR sizes are
+ * powers of two (PCI 3.0, 6.2.5.1). */
+static bool is_in_window(const struct bar *bar, uint64_t start, uint64_t room)
 {
-    const struct description_partition *described = function->partition->constant.described;
-    bool io = bar->decode == PCI_COMMAND_IO;
-    uint64_t start = io ? described->pci_io - function->partition->constant.system->board.pci_io
-                        : described->pci_memory;
-    uint64_t room = io ? described->pci_io_bytes : described->pci_memory_bytes;
     uint64_t bytes = -bar->mask;
 
     /* An address below the window wraps to a huge offset. */
     return bytes != 0 && (bytes & (bytes - 1)) == 0 && bytes <= room &&
            bar->address - start <= room - bytes;
+}
+
+static bool is_inside(const struct function *function, const struct bar *bar)
+{
+    const struct description_partition *described = function->partition->constant.described;
+
+    if (bar->decode == PCI_COMMAND_IO) {
+        return is_in_window(bar,
+                            described->pci_io - function->partition->constant.system->board.pci_io,
+                            described->pci_io_bytes);
+    }
+    return is_in_window(bar, described->pci_memory, described->pci_memory_bytes) ||
+           (bar->registers == 2 &&
+            is_in_window(bar, described->pci_wide_physical, described->pci_wide_bytes));
 }
 
 bool pci_bars_assign(const struct function *function)
@@ -135,13 +144,15 @@ uint64_t pci_bar_address(const struct function *function, unsigned index, uint64
 
 uint64_t pci_bar_without_room(struct partition *partition, uint32_t index, unsigned bar)
 {
+    const struct description_partition *described = partition->constant.described;
     struct function function = pci_function(partition, index);
     struct bar found;
 
     for (unsigned i = 0; i < FUNCTION_BARS; i += found.registers) {
         found = bar_of(function.view, i);
         if (i == bar && found.decode == PCI_COMMAND_MEMORY &&
-            -found.mask > partition->constant.described->pci_memory_bytes) {
+            -found.mask > described->pci_memory_bytes &&
+            (found.registers == 1 || -found.mask > described->pci_wide_bytes)) {
             return -found.mask;
         }
     }

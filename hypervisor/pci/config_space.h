@@ -25,8 +25,8 @@
  */
 uint32_t pci_boot(struct partition *partition);
 
-/* Returns the size of memory BAR `bar` of a function if it is larger than the partition's window,
- * in which all memory BARs lie; otherwise 0. `index`: of the function in the description. After
+/* Returns the size of memory BAR `bar` of a function if it is larger than each of the partition's
+ * windows in which it may lie; otherwise 0. `index`: of the function in the description. After
  * pci_boot(). */
 uint64_t pci_bar_without_room(struct partition *partition, uint32_t index, unsigned bar);
 

@@ -76,6 +76,8 @@ def owned(place: Place, board: BoardTree) -> list[Mapping]:
         *(Mapping(at, at, size, _DEVICE) for at, size in pages),
         *(each for end in place.channels for each in _parts(end)),
     ]
+    if wide := place.pci_wide:
+        found.append(Mapping(wide.region.start, wide.physical, wide.region.bytes, _DEVICE))
     if place.dax:
         found.append(Mapping(place.dax.region.start, place.dax.physical, dax.HEAD_BYTES, _MEMORY))
     return merged(sorted(found, key=lambda each: each.input))

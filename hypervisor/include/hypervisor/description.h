@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 #define DESCRIPTION_MAGIC   UINT64_C(0x444145484b4c5542) /* "BULKHEAD" */
-#define DESCRIPTION_VERSION 13u
+#define DESCRIPTION_VERSION 14u
 
 #define DESCRIPTION_CORES_MAX      16u
 #define DESCRIPTION_PARTITIONS_MAX CALL_PARTITIONS_MAX
@@ -151,6 +151,11 @@ struct description_partition {
     uint64_t pci_memory_bytes; /* size of the window, in whole pages */
     uint64_t pci_io;           /* physical address of the window for I/O BARs; whole pages */
     uint64_t pci_io_bytes;
+    /* The window for memory BARs of 64 bits above 4 GiB, which may also lie in the other one: whole
+     * pages. 0 bytes: there is none. PCI and the processor have the same addresses there. */
+    uint64_t pci_wide; /* guest address */
+    uint64_t pci_wide_physical;
+    uint64_t pci_wide_bytes;
     /* Guest address of a page with the times of VCPUs on shared cores (arch/vcpu_times.h). 0: no
      * such page. */
     uint64_t times;

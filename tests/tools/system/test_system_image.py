@@ -283,10 +283,28 @@ def test_tree_of_a_partition_with_pci(tmp_path: Path) -> None:
     assert words(node.props["ranges"]) == [
         0x1000000, 0, ports.start - 0x3EFF0000, 0, ports.start, 0, ports.bytes,
         0x2000000, 0, memory.start, 0, memory.start, 0, memory.bytes,
+        0x3000000, 0x80, 0, 0x4, 0, 0x4, 0,
     ]  # fmt: skip
     rows = words(node.props["interrupt-map"])
     assert tree.phandle2node[rows[4]].path == "/intc@8000000"
     assert len(rows) == 160
+
+
+def test_bars_of_64_bits_have_a_window_above_4_gib(tmp_path: Path) -> None:
+    """Its guest addresses are others than the board's, which are beyond those of guests."""
+    large = replace(NET, memory_bytes=1024 * MIB, dma=Dma.TRUSTED)
+    for one in (NET, large):
+        placed = made(one, LINUX)
+        wide = [each.pci_wide for each in placed.places if each.pci_wide]
+        assert [each.physical for each in wide] == [0x8000000000, 0x8400000000]
+        assert [each.region.bytes for each in wide] == [16 << 30] * 2
+        assert all(each.region.start % (1 << 30) == 0 for each in wide)
+        assert all(each.region.end <= 1 << 39 for each in wide)
+        _, description_ = described(pack(placed, HYPERVISOR, tmp_path))
+        first = description_.partitions[0]
+        assert (first.pci_wide, first.pci_wide_physical, first.pci_wide_bytes) == (
+            wide[0].region.start, 0x8000000000, 16 << 30,
+        )  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -321,7 +339,7 @@ def test_io_ports_are_whole_pages_of_any_linux(tmp_path: Path) -> None:
     assert (ports.start, ports.bytes, none) == (0x3EFF0000, 0x10000, None)
     node = tree_of(placed, "linux", tmp_path).get_node("/pcie@10000000")
     assert words(node.props["ranges"])[0] == 0x2000000
-    assert len(words(node.props["ranges"])) == 7
+    assert len(words(node.props["ranges"])) == 14
     _, description_ = described(pack(placed, HYPERVISOR, tmp_path))
     assert [each.pci_io for each in description_.partitions[:2]] == [0x3EFF0000, 0]
     assert all(each.pci_memory % 0x10000 == 0 for each in description_.partitions[:2])

@@ -5,7 +5,7 @@ from ctypes import LittleEndianStructure, c_char, c_uint8, c_uint16, c_uint32, c
 from enum import IntEnum
 
 DESCRIPTION_MAGIC = 0x444145484B4C5542
-DESCRIPTION_VERSION = 13
+DESCRIPTION_VERSION = 14
 DESCRIPTION_CORES_MAX = 16
 DESCRIPTION_PARTITIONS_MAX = 8
 DESCRIPTION_VCPUS_MAX = 16
@@ -226,6 +226,9 @@ class DescriptionPartition(LittleEndianStructure):
         ("pci_memory_bytes", c_uint64),
         ("pci_io", c_uint64),
         ("pci_io_bytes", c_uint64),
+        ("pci_wide", c_uint64),
+        ("pci_wide_physical", c_uint64),
+        ("pci_wide_bytes", c_uint64),
         ("times", c_uint64),
         ("channel_host", c_uint64),
         ("vcpu_count", c_uint32),

@@ -82,7 +82,7 @@ _AFFINITY_MASK = 0xFF00FFFFFF  # MPIDR_EL1
 _GUEST_LIMIT = 1 << DESCRIPTION_GUEST_BITS
 _BUS_BYTES = 1 << 20  # of ECAM
 _BUSES_MAX = 256
-_PORTS, _MEMORY_32 = 1, 2  # PCI Bus Binding to IEEE 1275, 2.2.1.1: "ss"
+_PORTS, _MEMORY_32, _MEMORY_64 = 1, 2, 3  # PCI Bus Binding to IEEE 1275, 2.2.1.1: "ss"
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ class BoardTree(Board):
     settings: Mapping[str, Any]  # board.toml
 
     def window(self, space: int) -> Window | None:
-        """Return PCI's first window of a space: 1 is I/O ports, 2 memory below 4 GiB."""
+        """Return PCI's first window of a space: 1 is ports, 2 memory of 32 bits, 3 of 64 bits."""
         spaces = ((each.space >> 24 & 3, each) for each in _windows(self.roles["pci"]))
         return next((each for number, each in spaces if number == space), None)
 
@@ -131,6 +131,12 @@ class BoardTree(Board):
             what = f"board '{self.name}' has no window for PCI's memory below 4 GiB"
             raise UserError(what, f"look into boards/{self.name}")
         return window
+
+    @property
+    def wide_window(self) -> Window | None:
+        """The window of PCI's memory above 4 GiB, in which PCI has the processor's addresses."""
+        window = self.window(_MEMORY_64)
+        return window if window and window.address == window.bus else None
 
     def occupied(self) -> list[tuple[int, int]]:
         """Return address and bytes of all devices' registers and of PCI's windows."""

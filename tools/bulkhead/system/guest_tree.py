@@ -109,7 +109,7 @@ def _changes(place: Place, board: BoardTree) -> _Changes:
         changes[node.path] = {
             "reg": _cells([*ecam, 0, buses << 20]),
             "bus-range": _cells([0, buses - 1]),
-            "ranges": _cells(_pci_ranges(place.pci_memory, place.pci_ports, board)),
+            "ranges": _cells(_pci_ranges(place, place.pci_memory, board)),
             **dict.fromkeys(("iommu-map", "iommu-map-mask", "msi-map", "msi-parent")),
         }
     for label in place.partition.devices:
@@ -117,9 +117,13 @@ def _changes(place: Place, board: BoardTree) -> _Changes:
     return changes
 
 
-def _pci_ranges(memory: Range, ports: Range | None, board: BoardTree) -> list[int]:
-    of_ports = _window(board.ports, ports) if board.ports and ports else []
-    return [*of_ports, *_window(board.memory_window, memory)]
+def _pci_ranges(place: Place, memory: Range, board: BoardTree) -> list[int]:
+    ports, wide = place.pci_ports, place.pci_wide
+    cells = _window(board.ports, ports) if board.ports and ports else []
+    cells += _window(board.memory_window, memory)
+    if wide and board.wide_window:
+        cells += [board.wide_window.space, *_number(wide.physical), *_range(wide.region)]
+    return cells
 
 
 def _console_interrupt(place: Place, board: BoardTree) -> dict[str, str | None]:

@@ -227,6 +227,10 @@ def _describe_partition(
     if place.pci_memory:
         described.pci_memory = place.pci_memory.start
         described.pci_memory_bytes = place.pci_memory.bytes
+    if place.pci_wide:
+        described.pci_wide = place.pci_wide.region.start
+        described.pci_wide_physical = place.pci_wide.physical
+        described.pci_wide_bytes = place.pci_wide.region.bytes
     if place.pci_ports:
         described.pci_io, described.pci_io_bytes = place.pci_ports.start, place.pci_ports.bytes
     if place.channel_host:

@@ -32,6 +32,8 @@ VCPU_BYTES = 128 << 10
 # both ends maps the page of states: one table of each of these levels.
 CHANNEL_BYTES = 3 * 7 * PAGE_BYTES
 CHANNEL_VCPU_BYTES = 2 * PAGE_BYTES
+GUEST_LIMIT = 1 << GUEST_BITS
+WIDE_BYTES = 16 << 30  # of PCI memory above 4 GiB for each partition
 PORTS_ALIGNMENT = 64 << 10  # the largest pages of a guest
 _IMAGE_HEADER = struct.Struct("<8xQQ24x8xI4x")  # Linux' Documentation/arch/arm64/booting
 _IMAGE_MAGIC = 0x644D5241
@@ -114,6 +116,19 @@ class DaxMemory:
 
 
 @dataclass(frozen=True)
+class WideWindow:
+    """A partition's window of PCI memory above 4 GiB."""
+
+    region: Range  # guest addresses
+    physical: int
+
+    @property
+    def range(self) -> Range:
+        """The physical addresses."""
+        return Range(self.physical, self.region.bytes)
+
+
+@dataclass(frozen=True)
 class Place:
     """The place of a partition. Addresses are guest addresses unless named physical."""
 
@@ -128,6 +143,7 @@ class Place:
     console_interrupt: int  # 0: no console
     pci_memory: Range | None
     pci_ports: Range | None  # addresses of the processor
+    pci_wide: WideWindow | None
     interrupts: frozenset[int]
     times: Range | None  # the page with its VCPUs' times, if it shares a core
     staging: Range | None = None  # the manager's memory for images
@@ -429,6 +445,7 @@ def _place(
     number, window = next(windows) if partition.pci else (0, None)
     times = _times(memory, board) if system.shares_core(partition) else None
     taken = [memory, *(Range(*each) for each in board.occupied()), *([times] if times else [])]
+    wide = None if window is None else _pci_wide(board, number, taken)
     mapped = _dax_region(system, partition, channels, taken)
     ends = _channel_ends(system, partition, taken, mapped, channels, spare)
     return Place(
@@ -443,6 +460,7 @@ def _place(
         console_interrupt,
         window,
         None if window is None else _pci_ports(board, number),
+        wide,
         _interrupts(partition, board, [console_interrupt, *(end.interrupt for end in ends)]),
         times,
         staging,
@@ -552,11 +570,8 @@ def _guest_region(
     """Return the first guest addresses behind the memory that nothing else of the partition or the
     board has. `taken`: what they have, the memory first.
     """
-    start = _up(taken[0].end, alignment)
-    for each in sorted(taken, key=lambda each: each.start):
-        if start < each.end and each.start < start + count:
-            start = _up(each.end, alignment)
-    if start + count > 1 << GUEST_BITS:
+    start = _free_addresses(taken[0].end, count, alignment, taken)
+    if start + count > GUEST_LIMIT:
         raise UserError(
             f"{system.file}:{channel.line}: channel '{channel.name}': partition "
             f"'{partition.name}' has no {count >> 10} KiB of guest addresses left above its memory",
@@ -628,6 +643,33 @@ def _pci_memory(system: System, board: BoardTree) -> Iterator[Range]:
         )
     first = _up(whole.address, size)
     yield from (Range(first + number * size, size) for number in range(count))
+
+
+def _pci_wide(board: BoardTree, number: int, taken: list[Range]) -> WideWindow | None:
+    """Return a partition's window of PCI memory above 4 GiB. `taken` gets its guest addresses.
+
+    None: the board has none, or not for so many partitions, or no guest addresses are left: then
+    all BARs have to fit the other window. Stage 2 has one entry of level 1 for each GiB.
+    """
+    whole = board.wide_window
+    if whole is None:
+        return None
+    physical = _up(whole.address, WIDE_BYTES) + number * WIDE_BYTES
+    start = _free_addresses(max(taken[0].end, PCI_LIMIT), WIDE_BYTES, WIDE_BYTES, taken)
+    if physical + WIDE_BYTES > whole.address + whole.bytes or start + WIDE_BYTES > GUEST_LIMIT:
+        return None
+    region = Range(start, WIDE_BYTES)
+    taken.append(region)
+    return WideWindow(region, physical)
+
+
+def _free_addresses(start: int, count: int, alignment: int, taken: Iterable[Range]) -> int:
+    """Return the first addresses from `start` on that are not taken."""
+    start = _up(start, alignment)
+    for each in sorted(taken, key=lambda each: each.start):
+        if start < each.end and each.start < start + count:
+            start = _up(each.end, alignment)
+    return start
 
 
 def _room(whole: Window, size: int) -> int:

@@ -126,7 +126,11 @@ def _owner(place: Place, board: BoardTree) -> Owner:
     ]
     windows = [
         Region(window.start, window.bytes, kind)
-        for kind, window in (("PCI memory", place.pci_memory), ("PCI ports", place.pci_ports))
+        for kind, window in (
+            ("PCI memory", place.pci_memory),
+            ("PCI ports", place.pci_ports),
+            ("PCI memory above 4 GiB", place.pci_wide.range if place.pci_wide else None),
+        )
         if window
     ]
     # Of a channel, a partition owns the section that it writes; the other end reads that.

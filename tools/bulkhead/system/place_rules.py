@@ -94,12 +94,16 @@ def _physical(place: Place, board: BoardTree) -> Iterator[_Named]:
         yield Range(place.dax.physical, HEAD_BYTES), f"the info block of partition '{name}'"
     yield from _devices(place, board)
     yield from _windows(place)
+    if place.pci_wide:
+        yield place.pci_wide.range, f"PCI memory above 4 GiB of partition '{name}'"
 
 
 def _guest(place: Place, board: BoardTree) -> Iterator[_Named]:
     yield place.memory, "its memory"
     yield from _devices(place, board)
     yield from _windows(place)
+    if place.pci_wide:
+        yield place.pci_wide.region, "PCI memory above 4 GiB"
     if place.console_interrupt:
         yield Range(registers(board.roles["console"])[0][0], PAGE_BYTES), "its console"
     if place.times:

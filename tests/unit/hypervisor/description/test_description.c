@@ -31,6 +31,9 @@ struct fault {
 #define CONTROL(field, new_value) SET(partitions[0].field, new_value)
 #define LINUX(field, new_value)   SET(partitions[1].field, new_value)
 
+#define WIDE(guest, physical, bytes) \
+    LINUX(pci_wide, guest), LINUX(pci_wide_physical, physical), LINUX(pci_wide_bytes, bytes)
+
 #define DAMAGED   "a damaged description: checksum"
 #define HEADER    "unsupported description version:"
 #define PAYLOAD   "incomplete payload: bytes"
@@ -255,6 +258,12 @@ static const struct fault faults[] = {
     {FUNCTION, 1, 8, {SET(board.ecam, 0), SET(board.ecam_bytes, 0)}},
     {WINDOW, 1, 0xfff00000, {LINUX(pci_memory, 0xfff00000)}},
     {NULL, 0, 0, {LINUX(pci_memory, 0xffe00000)}},
+    {NULL, 0, 0, {WIDE(0x100000000, 0x8000000000, 0x40000000)}},
+    {GUEST, 1, 0x50000000, {WIDE(0x50000000, 0x8000000000, 0x40000000)}},
+    {PHYSICAL, 1, 0x50000000, {WIDE(0x100000000, 0x50000000, 0x1000)}},
+    {PAGES, 1, 0x8000000000, {WIDE(0x8000000000, 0x8000000000, 0x40000000)}},
+    {PAGES, 1, 0x8000000000, {WIDE(0x100000000, 0x8000000000, 0x40000001)}},
+    {PAGES, 1, 0x1000000000000, {WIDE(0x100000000, 0x1000000000000, 0x40000000)}},
     {IO, 1, 0x3eff1000, {SET(board.pci_io, 0)}},
     {IO, 1, 0x3eff1000, {SET(board.pci_io, 0x3eff2000)}},
     {IO, 1, 0x13efef000, {LINUX(pci_io, 0x13efef000), LINUX(pci_io_bytes, 0x2000)}},

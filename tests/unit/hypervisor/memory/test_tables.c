@@ -44,14 +44,24 @@ static unsigned pages_used(void **state)
     return (unsigned)((pool.next - (uint64_t)(uintptr_t)*state) / PAGE_BYTES);
 }
 
-static void expect(uint64_t input, uint64_t output)
+static void expect_attributes(uint64_t input, uint64_t output, uint64_t expected)
 {
     uint64_t found = 0;
     uint64_t attributes = 0;
 
     assert_true(tables_find(root, input, &found, &attributes));
     assert_int_equal(found, output);
-    assert_int_equal(attributes, STAGE2_MEMORY);
+    assert_int_equal(attributes, expected);
+}
+
+static void expect(uint64_t input, uint64_t output)
+{
+    expect_attributes(input, output, STAGE2_MEMORY);
+}
+
+static void expect_device(uint64_t input, uint64_t output)
+{
+    expect_attributes(input, output, STAGE2_DEVICE);
 }
 
 static void expect_nothing(uint64_t input)
@@ -140,10 +150,16 @@ static void test_partition_of_one_gib_takes_few_pages(void **state)
         .pci_memory_bytes = 64 * MIB,
         .pci_io = 0x3eff0000,
         .pci_io_bytes = 4 * KIB,
+        .pci_wide = 4 * GIB,
+        .pci_wide_physical = 512 * GIB,
+        .pci_wide_bytes = 16 * GIB,
     };
 
     root = (uint64_t *)(uintptr_t)stage2_build(&partition, &pool);
     assert_non_null(root);
+    expect_device(4 * GIB + 5, 512 * GIB + 5);
+    expect_device(20 * GIB - 1, 528 * GIB - 1);
+    expect_nothing(20 * GIB);
     assert_true((pages_used(state) - 1) * PAGE_BYTES <= 16 * KIB);
     expect(GIB + 5, 2 * GIB + 5);
     expect_nothing(2 * GIB);

@@ -122,6 +122,10 @@ static void require_inside(const struct fake_function *function)
         uint64_t first = io ? FAKE_PORTS : FAKE_MEMORY;
         uint64_t last = first + (io ? FAKE_PORTS_BYTES : FAKE_MEMORY_BYTES) - 1;
 
+        if (wide && address > UINT32_MAX && fake_system.partitions[1].pci_wide_bytes != 0) {
+            first = FAKE_WIDE;
+            last = FAKE_WIDE + FAKE_WIDE_BYTES - 1;
+        }
         if ((wide || mask != 0) && (command & (io ? 1u : 2u)) != 0) {
             require(bytes != 0 && address % bytes == 0 && address >= first &&
                         address + (bytes - 1) >= address && address + (bytes - 1) <= last,

@@ -18,6 +18,9 @@
 #define FAKE_IO           UINT64_C(0x3eff0000) /* the processor's address of I/O address 0 */
 #define FAKE_MEMORY       0x10400000u          /* the partition's windows */
 #define FAKE_MEMORY_BYTES 0x100000u
+#define FAKE_WIDE         UINT64_C(0x8000000000) /* the wide window; no test has it at first */
+#define FAKE_WIDE_GUEST   UINT64_C(0x100000000)
+#define FAKE_WIDE_BYTES   UINT64_C(0x400000000)
 #define FAKE_PORTS        0x2000u
 #define FAKE_PORTS_BYTES  0x1000u
 

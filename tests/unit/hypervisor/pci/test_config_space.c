@@ -183,6 +183,44 @@ static void set_bars(uint32_t one, uint64_t four)
     guest_write(NIC, PCI_BAR + 20, 4, (uint32_t)(four >> 32));
 }
 
+/* BAR 4 has 64 bits. It may lie in both windows, BAR 1 in that below 4 GiB only. */
+static void test_wide_bars_decode_in_the_wide_window(void **state)
+{
+    static const struct {
+        uint64_t four;
+        uint32_t one;
+        bool inside;
+    } cases[] = {
+        {FAKE_WIDE, FAKE_MEMORY, true},
+        {FAKE_WIDE + FAKE_WIDE_BYTES - 0x4000, FAKE_MEMORY, true},
+        {FAKE_MEMORY + 0x4000, FAKE_MEMORY, true},
+        {FAKE_WIDE + FAKE_WIDE_BYTES, FAKE_MEMORY, false},
+        {FAKE_WIDE - 0x4000, FAKE_MEMORY, false},
+        {FAKE_WIDE_GUEST, FAKE_MEMORY, false},
+        {FAKE_WIDE, (uint32_t)FAKE_WIDE, false},
+        {FAKE_WIDE, 0, false},
+    };
+    struct fake_function *nic = add_nic();
+    struct description_partition *described = &fake_system.partitions[1];
+
+    (void)state;
+    described->pci_wide = FAKE_WIDE_GUEST;
+    described->pci_wide_physical = FAKE_WIDE;
+    described->pci_wide_bytes = FAKE_WIDE_BYTES;
+    (void)boot();
+    for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        guest_write(NIC, PCI_COMMAND, 2, 0);
+        set_bars(cases[i].one, cases[i].four);
+        guest_write(NIC, PCI_COMMAND, 2, PCI_COMMAND_MEMORY);
+        assert_int_equal(pci_model_get(&nic->pci, PCI_COMMAND, 2),
+                         cases[i].inside ? PCI_COMMAND_MEMORY : 0);
+    }
+    described->pci_memory_bytes = 0x1000;
+    assert_true(pci_bar_without_room(&fake_partition, 0, 4) == 0);
+    described->pci_wide_bytes = 0x2000;
+    assert_true(pci_bar_without_room(&fake_partition, 0, 4) == 0x4000);
+}
+
 static void test_memory_decodes_only_inside_the_window(void **state)
 {
     static const struct {
@@ -867,6 +905,7 @@ int main(void)
         cmocka_unit_test_setup(test_functions_of_others_are_absent, prepare),
         cmocka_unit_test_setup(test_beyond_the_board, prepare),
         cmocka_unit_test_setup(test_sizing, prepare),
+        cmocka_unit_test_setup(test_wide_bars_decode_in_the_wide_window, prepare),
         cmocka_unit_test_setup(test_bars_without_room, prepare),
         cmocka_unit_test_setup(test_memory_decodes_only_inside_the_window, prepare),
         cmocka_unit_test_setup(test_io_decodes_only_inside_the_window, prepare),
