@@ -367,7 +367,7 @@ class Vcpu(LittleEndianStructure):
         ("number", c_uint32),
         ("_196", c_uint8 * 4),
         ("services", c_uint64),
-        ("_208", c_uint8 * 3400),
+        ("_208", c_uint8 * 3408),
     )
 
 
