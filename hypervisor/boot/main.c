@@ -229,12 +229,11 @@ static void report_large_bars(struct partition *partition)
             uint64_t bytes = pci_bar_without_room(partition, i, bar);
 
             if (bytes != 0) {
-                terminal_print_event(partition,
-                                     "can't use BAR %u of device " PCI_ADDRESS_FORMAT
-                                     ": it has 0x%lx bytes, "
-                                     "and the window of the partition 0x%lx",
-                                     bar, PCI_ADDRESS_DIGITS(address), bytes,
-                                     described->pci_memory_bytes);
+                terminal_print_event(
+                    partition,
+                    "can't use BAR %u of device " PCI_ADDRESS_FORMAT ": it has 0x%lx bytes, "
+                    "and the window of the partition 0x%lx",
+                    bar, PCI_ADDRESS_DIGITS(address), bytes, described->pci_memory_bytes);
             }
         }
     }

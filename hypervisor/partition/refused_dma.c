@@ -148,8 +148,8 @@ void refused_dma_print(const struct vcpu *vcpu)
 {
     const struct smmu_event *event = &refused[vcpu->partition->constant.index].event;
 
-    terminal_add_fault(
-        vcpu->partition, "is stopped: device " PCI_ADDRESS_FORMAT ", DMA %s at 0x%lx, event 0x%x",
-        PCI_ADDRESS_DIGITS(event->stream), event->read ? "read" : "write", event->address,
-        event->type);
+    terminal_add_fault(vcpu->partition,
+                       "is stopped: device " PCI_ADDRESS_FORMAT ", DMA %s at 0x%lx, event 0x%x",
+                       PCI_ADDRESS_DIGITS(event->stream), event->read ? "read" : "write",
+                       event->address, event->type);
 }

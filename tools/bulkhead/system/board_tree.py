@@ -179,9 +179,7 @@ def load(name: str) -> BoardTree:
         with more_cores(source(name), settings.get("qemu", {}).get("cores")) as tree:
             return _load(folder.name, parse(tree), settings)
     except Unfit as error:
-        raise UserError(
-            f"board '{folder.name}' can't be used: {error.what}", error.fix
-        ) from None
+        raise UserError(f"board '{folder.name}' can't be used: {error.what}", error.fix) from None
     except _DAMAGES as error:
         where = display(folder) if "/" in name else f"boards/{name}"
         raise UserError(
