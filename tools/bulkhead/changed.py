@@ -342,8 +342,27 @@ class Reach:
         for program in set(graph.executables()) - programs:
             if program in reached:
                 parts = Path(program).parts  # build/FOLDER/tests/SUITE/...
-                found.add(parts[3] if parts[2] == "tests" else "tools")
+                suite = parts[3] if parts[2] == "tests" else "tools"
+                # The suite of unit tests is large, and few of them use programs by their names.
+                named = self._that_name(parts[-1]) if suite == "unit" else set()
+                found |= named or {suite}
         return found
+
+    def _that_name(self, program: str) -> set[str]:
+        """Return the tests that name a program, or use a module of the tests that does."""
+        return {
+            _test(name)
+            for name in self._test_files()
+            if any(program in self.python.text(each) for each in self._own_modules(name))
+        }
+
+    def _own_modules(self, name: str) -> list[str]:
+        """Return the modules of tests and benches that a test uses, and the test."""
+        return [
+            each
+            for each in self.python.uses(name)
+            if each.startswith(("tests/", "bench/")) and not each.endswith("conftest.py")
+        ]
 
     def _of_images(self, graph: BuildGraph, reached: set[str]) -> set[str]:
         """Return the tests of guests: those that name an image, or assemble systems."""
@@ -360,12 +379,9 @@ class Reach:
         for name in self._test_files():
             uses = self.python.uses(name)
             assembles = any(each.endswith("system/assemble.py") for each in uses)
-            local = [
-                each
-                for each in uses
-                if each.startswith(("tests/", "bench/")) and not each.endswith("conftest.py")
-            ]
-            quoted = {word for each in local for word in _quoted(self.python.text(each))}
+            quoted = {
+                word for each in self._own_modules(name) for word in _quoted(self.python.text(each))
+            }
             if quoted & images or (assembles and in_systems & images):
                 found.add(_test(name))
         return found

@@ -49,7 +49,7 @@ _request = _Request()
 def by_signals() -> Iterator[None]:
     """Turn the first signal into an exception, and remove at the end what the command has left.
 
-    Further signals are ignored, so that none disturbs the clean-up. The exception may arrive
+    Further signals have no effect, so that none disturbs the clean-up. The exception may arrive
     anywhere: between the creation of a resource and the statement that would remove it, for
     example. So processes, network namespaces and temporary files that remain are removed here.
     In the main thread, not nested.
@@ -66,9 +66,14 @@ def _signals_handled() -> Iterator[None]:
     before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
     try:
         yield
-    except Ended as ended:
-        raise SystemExit(128 + ended.number) from None
+    except BaseException:
+        # The exception may have interrupted a clean-up, which then raised another one.
+        if _request.number == 0:
+            raise
+        raise SystemExit(128 + _request.number) from None
     finally:
+        while signal.sigtimedwait(_SIGNALS, 0) is not None:
+            pass  # further signals have no effect
         _request.number = 0
         for number, former in before.items():
             signal.signal(number, former)
@@ -76,8 +81,8 @@ def _signals_handled() -> Iterator[None]:
 
 
 def _request_end(number: int, _frame: FrameType | None) -> None:
-    for each in _SIGNALS:
-        signal.signal(each, signal.SIG_IGN)
+    if _request.number != 0:
+        return
     _request.number = number
     signal.setitimer(signal.ITIMER_REAL, _AGAIN_S, _AGAIN_S)
     raise Ended(number)
@@ -110,7 +115,7 @@ def _nothing_left() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
         yield
     finally:
-        _ignore_signals()
+        _hold_signals()
         tempfile.tempdir = None
         _end_children()
         remove_namespaces_of(os.getpid())
@@ -118,10 +123,13 @@ def _nothing_left() -> Iterator[None]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _ignore_signals() -> None:
+def _hold_signals() -> None:
+    """Let no signal disturb this process and those that it starts from now on.
+
+    Not earlier: a child that inherits a blocked signal can't be ended by it.
+    """
+    signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
     signal.setitimer(signal.ITIMER_REAL, 0)
-    for number in (*_SIGNALS, signal.SIGALRM):
-        signal.signal(number, signal.SIG_IGN)
 
 
 def _end_children() -> None:
