@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 
+import pytest
 from support.bare_guest import build_guest
 from support.written_system import StartGuest
 
@@ -163,6 +164,7 @@ def test_aligned_vcpus_execute_together(start_guest: StartGuest, tmp_path: Path)
 _BY_WEIGHT = '[[core]]\nnumbers = [0, 1]\nscheduler = "credit"\n'
 
 
+@pytest.mark.long
 def test_turns_are_together_by_weights(start_guest: StartGuest, tmp_path: Path) -> None:
     """The shares are a half on one core, a third on the other one."""
     weights = ("weight = 256\n", "weight = 256\n", "weight = 512\n")

@@ -178,13 +178,8 @@ def test_budgets_are_kept_to_the_instruction(tmp_path: Path, hostile: str | None
     assert share.share_error(members, played) <= _SHARE_ERROR_MAX
 
 
-@pytest.mark.parametrize(
-    "cores",
-    [
-        pytest.param((), id="budgets"),
-        pytest.param(share.CREDIT, id="weights", marks=pytest.mark.long),
-    ],
-)
+@pytest.mark.long
+@pytest.mark.parametrize("cores", [(), share.CREDIT], ids=["budgets", "weights"])
 def test_a_vcpu_that_wakes_pays_for_it(tmp_path: Path, cores: tuple[Cores, ...]) -> None:
     """A partition sleeps again and again, as shortly as it can. Each of its interrupts and of the
     changes to it and back is charged to itself. The one that spins counts its own work, because

@@ -27,8 +27,8 @@ static const uint32_t numbers[] = {0, 1, 5, 16, 17, 20, 27, 30, 33, 40, 63, 64, 
 #define OWN_FRAME    0u /* the guest finds the Redistributor of its VCPU 0 first */
 #define CORE         1u
 #define STEPS        4000u
-#define SEEDS        40u
-#define SEEDS_LATE   15u /* they take longer */
+#define SEEDS        30u
+#define SEEDS_LATE   10u /* they take longer */
 #define ROUNDS_MAX   100u
 #define FOREIGN_ENDS 1100u /* more than there is room for evicted interrupts */
 
