@@ -105,7 +105,8 @@ def test_a_board_outside_of_the_tree(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (None, "there is no board '{folder}'; the boards are: qemu-virt, qemu-virt-optee, qemu-virt-secure, or the "
+        (None, "there is no board '{folder}'; the boards are: qemu-virt, qemu-virt-optee, "
+               "qemu-virt-secure, or the "
                "path of a folder with board.toml"),
         ("cores = 17", "board 'own' is damaged: [qemu] has 17 cores, and may have 4 to 16; look "
                        "into {folder}"),
