@@ -165,7 +165,7 @@ static struct linux_endpoint *connect_peer(struct fixture *fixture)
     return peer;
 }
 
-/* What a child of a process does with its copies of the parent's endpoints. */
+/* A child of a process uses its copies of the endpoints of its parent. */
 static void use_as_child(struct fixture *fixture, struct linux_endpoint *mapped)
 {
     bool has_begun = linux_begin(fixture->endpoints[1], fixture->problem) ||

@@ -57,7 +57,7 @@ struct vcpu_report {
  * that the SMMU refused. */
 enum fault_kind { FAULT_NONE, FAULT_OF_GUEST, FAULT_OF_DEVICE, FAULT_OF_DMA };
 
-/* What the terminal has to report about a VCPU, whose guest does not execute any more
+/* Reports of a VCPU that the terminal still has to print. Its guest does not execute any more
  * (partition/notice.h). */
 struct notice {
     enum fault_kind fault; /* recorded in the report page; FAULT_NONE: there is none */

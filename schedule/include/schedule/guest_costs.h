@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What our kernel takes of its processor for VCPUs, and no VCPU pays, for the admission of these
- * VCPUs (docs/decisions/0058-admission-oracle.md, 0060). ./bulkhead check and the kernel compute it
+ * Costs of our kernel that no VCPU pays: the admission of its VCPUs counts them
+ * (docs/decisions/0058-admission-oracle.md, 0060). ./bulkhead check and the kernel compute it
  * by these functions, from the same numbers. All times are in the unit of the costs.
  */
 #ifndef SCHEDULE_GUEST_COSTS_H

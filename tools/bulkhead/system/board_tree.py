@@ -152,7 +152,7 @@ class BoardTree(Board):
         return {each.intid for each in _wired(self.tree) if each.edge}
 
 
-# What reading raises if a file of a board is no description of one.
+# Exceptions of the readers of a board's files, if a file is damaged.
 _DAMAGES = (
     OSError,
     dtlib.DTError,

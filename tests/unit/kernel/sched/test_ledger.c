@@ -231,7 +231,7 @@ static void test_all_time_is_on_accounts(void **state)
     }
 }
 
-/* What the hypervisor shows of the time for which the processor executes other guests. */
+/* The time for which the processor executes other guests, as the hypervisor shows it. */
 static struct vcpu_absence shown;
 
 static void be_absent(uint64_t ticks, uint64_t way_back)
@@ -321,7 +321,7 @@ static void play(void *argument)
     }
 }
 
-/* What each account of the script got. */
+/* The ticks that each account of the script got. */
 struct accounts {
     uint64_t of_vcpu[VCPUS];
     uint64_t none; /* on no account */
