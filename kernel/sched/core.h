@@ -50,7 +50,7 @@ struct core *core_this(void) __attribute__((const));
 /* Sets up a core without threads and timers. Boot. */
 void core_init(void);
 
-/* Nobody pays for the time for which the processor does not execute this guest, from now on. Thread
+/* From now on, charges no VCPU for the time for which the processor executes other guests. Thread
  * context. */
 void core_follow_absence(const struct vcpu_absence *absence);
 

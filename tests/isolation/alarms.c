@@ -11,22 +11,6 @@
 #define PERIODS          60u
 #define PERIODS_A_SECOND 100u
 
-static void set_timer(uint64_t due)
-{
-    __asm__ volatile("msr cntp_cval_el0, %0\n\tmsr cntp_ctl_el0, %1\n\tisb"
-                     :
-                     : "r"(due), "r"(UINT64_C(1))
-                     : "memory");
-}
-
-static uint64_t physical_counter(void)
-{
-    uint64_t value;
-
-    __asm__ volatile("isb\n\tmrs %0, cntpct_el0" : "=r"(value) : : "memory");
-    return value;
-}
-
 static uint64_t period(void)
 {
     uint64_t frequency;
@@ -40,7 +24,7 @@ static void sleep_until(uint64_t due)
 {
     uint64_t number;
 
-    set_timer(due);
+    set_physical_timer(due);
     while (physical_counter() < due) {
         __asm__ volatile("wfi" : : : "memory");
     }

@@ -22,14 +22,6 @@
 #define FIFTY   TEN TEN TEN TEN TEN
 #define PARTIAL FIFTY FIFTY FIFTY "012345678" /* a byte less than a line of the hypervisor */
 
-static uint64_t physical_counter(void)
-{
-    uint64_t value;
-
-    __asm__ volatile("isb\n\tmrs %0, cntpct_el0" : "=r"(value) : : "memory");
-    return value;
-}
-
 static uint64_t instant(void)
 {
     uint64_t frequency;
@@ -52,10 +44,7 @@ static void sleep_until_next_instant(void)
 {
     uint64_t due = (physical_counter() / instant() + 1) * instant();
 
-    __asm__ volatile("msr cntp_cval_el0, %0\n\tmsr cntp_ctl_el0, %1\n\tisb"
-                     :
-                     : "r"(due), "r"(UINT64_C(1))
-                     : "memory");
+    set_physical_timer(due);
     while (physical_counter() < due) {
         __asm__ volatile("wfi" : : : "memory");
         take_interrupts();

@@ -2,7 +2,7 @@
 /*
  * A guest without a kernel, whose VCPUs wake as often as they can. Macros of the command line:
  *   VCPUS    number of VCPUs, 1 to 16
- *   SLEEP    nanoseconds for which a VCPU sleeps
+ *   SLEEP    nanoseconds for which a VCPU sleeps: the machine's counter counts them
  *   PATTERN  what wakes them:
  *     QUIET        nothing
  *     TIMERS       each is woken by its timer
@@ -21,23 +21,6 @@ enum { QUIET, TIMERS, RING, SPI, REMOTE_SGIS, REMOTE_SPI, OWN_SGIS, OWN_SPI };
 #define SGI   1u
 
 static uint32_t spi;
-
-static uint64_t physical_counter(void)
-{
-    uint64_t value;
-
-    __asm__ volatile("isb\n\tmrs %0, cntpct_el0" : "=r"(value) : : "memory");
-    return value;
-}
-
-/* The machine's counter counts nanoseconds. */
-static void set_timer(uint64_t due)
-{
-    __asm__ volatile("msr cntp_cval_el0, %0\n\tmsr cntp_ctl_el0, %1\n\tisb"
-                     :
-                     : "r"(due), "r"(UINT64_C(1))
-                     : "memory");
-}
 
 /* Sleeps until an interrupt is pending, and takes it. Returns its number. */
 static uint64_t sleep_until_interrupt(void)
@@ -79,7 +62,7 @@ static void sleep_again_and_again(unsigned vcpu)
 
     for (;;) {
         if (has_timer && number == TIMER) {
-            set_timer(physical_counter() + SLEEP);
+            set_physical_timer(physical_counter() + SLEEP);
         }
         number = sleep_until_interrupt();
         if (PATTERN == SPI && number == TIMER) {

@@ -24,6 +24,23 @@
 #define SPI_WORDS          32u
 #define NONE               1020u /* "Special INTIDs" */
 
+static inline uint64_t physical_counter(void)
+{
+    uint64_t value;
+
+    __asm__ volatile("isb\n\tmrs %0, cntpct_el0" : "=r"(value) : : "memory");
+    return value;
+}
+
+/* Sets the physical timer, and enables it. `due`: of physical_counter(). */
+static inline void set_physical_timer(uint64_t due)
+{
+    __asm__ volatile("msr cntp_cval_el0, %0\n\tmsr cntp_ctl_el0, %1\n\tisb"
+                     :
+                     : "r"(due), "r"(UINT64_C(1))
+                     : "memory");
+}
+
 /* Opens the CPU interface for all priorities. */
 static inline void open_interface(void)
 {
