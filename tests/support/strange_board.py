@@ -14,9 +14,7 @@ import pytest
 from bulkhead.system import board_tree
 from bulkhead.system.board_tree import BoardTree
 from bulkhead.system.check import check
-from bulkhead.system.core_analysis import supplies
-from bulkhead.system.guest_tree import guest_tree
-from bulkhead.system.image import describe
+from bulkhead.system.image import describe, guest_trees
 from bulkhead.system.layout import Files, Layout, make_layout
 from bulkhead.system.parse import parse
 from bulkhead.system.place_rules import check_places
@@ -89,9 +87,5 @@ def make(folder: Path, system: str = SYSTEM) -> Made:
     layout = make_layout(parsed, board, files, _MIB)
     check_places(layout)
     describe(layout)
-    received = supplies(parsed, board)
-    trees = {
-        place.partition.name: guest_tree(place, board, received[index])
-        for index, place in enumerate(layout.places)
-    }
-    return Made(layout, trees)
+    names = (place.partition.name for place in layout.places)
+    return Made(layout, dict(zip(names, guest_trees(layout), strict=True)))

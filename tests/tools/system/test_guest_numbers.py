@@ -116,6 +116,8 @@ def test_devicetrees_are_written(
     check_command.check_system("demo", None, Settings(), dts=folder)
     assert sorted(path.name for path in folder.iterdir()) == ["control.dts", "linux.dts", "net.dts"]
     assert dtlib.DT(str(folder / "net.dts")).get_node("/chosen")
+    # As in the image: its kernel counts what check has counted.
+    assert "bulkhead,vcpu-costs" in (folder / "net.dts").read_text()
     assert "virtual timer" in capsys.readouterr().out
     with pytest.raises(UserError, match=r"--dts .* can't be made"):
         check_command.check_system("demo", None, Settings(), dts=tmp_path / "a" / "b")

@@ -120,7 +120,7 @@ class BoardTree(Board):
 
     @property
     def ports(self) -> Window | None:
-        """The window of PCI's I/O ports; None: the board has none, and the few devices need one."""
+        """The window of PCI's I/O ports; None: the board has none. Few devices need one."""
         return self.window(_PORTS)
 
     @property

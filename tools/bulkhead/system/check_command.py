@@ -12,10 +12,9 @@ from bulkhead.output_path import check_output_path
 from bulkhead.settings import Settings
 from bulkhead.system.assemble import assemble, read
 from bulkhead.system.channel_table import show_channels
-from bulkhead.system.core_analysis import supplies
 from bulkhead.system.credit_cores import show_credit_cores
 from bulkhead.system.guest_numbers import show_numbers
-from bulkhead.system.guest_tree import guest_tree
+from bulkhead.system.image import guest_trees
 from bulkhead.system.map_picture import draw
 from bulkhead.system.memory_map import map_of, show_tables
 from bulkhead.system.overhead_table import show_overheads
@@ -49,9 +48,7 @@ def check_system(
     if shows_overheads:
         show_overheads(system, board, console.results())
     if dts is not None:
-        received = supplies(system, board)
-        for index, place in enumerate(layout.places):
-            text = guest_tree(place, layout.board, received[index])
+        for place, text in zip(layout.places, guest_trees(layout), strict=True):
             (dts / f"{place.partition.name}.dts").write_text(text, encoding="utf-8")
     if svg is not None:
         svg.write_text(draw(made), encoding="utf-8")

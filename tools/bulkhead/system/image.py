@@ -60,17 +60,29 @@ def hypervisor_bytes(hypervisor: bytes) -> int:
     return int(size)
 
 
+def guest_trees(layout: Layout) -> list[str]:
+    """Return the sources of the guests' devicetrees, in the order of the partitions."""
+    received = supplies(layout.system, layout.board)
+    return [
+        guest_tree(
+            place,
+            layout.board,
+            received[index],
+            passed_costs(layout.system, layout.board, place.partition),
+        )
+        for index, place in enumerate(layout.places)
+    ]
+
+
 def pack(layout: Layout, hypervisor: bytes, folder: Path) -> bytes:
     """Return the whole image. The devicetrees' sources are written to `folder`, for the user."""
     check_places(layout)
     size = hypervisor_bytes(hypervisor)
     payload = _Payload(page_up(len(bytes(description.Description()))))
     described = describe(layout)
-    received = supplies(layout.system, layout.board)
+    sources = guest_trees(layout)
     for index, place in enumerate(layout.places):
-        costs = passed_costs(layout.system, layout.board, place.partition)
-        source = guest_tree(place, layout.board, received[index], costs)
-        tree = compile_tree(source, folder / f"{place.partition.name}.dts")
+        tree = compile_tree(sources[index], folder / f"{place.partition.name}.dts")
         images = [(place.files.kernel, place.kernel), (tree, place.devicetree)]
         if place.files.initrd:
             images.append((place.files.initrd, place.initrd))
