@@ -30,6 +30,8 @@ def _layout() -> Layout:
 
 _PLACED = _layout()
 (_LOG,) = _PLACED.places[0].channels
+_WIDE = _PLACED.places[0].pci_wide
+assert _WIDE is not None
 
 
 @pytest.mark.parametrize(
@@ -42,6 +44,7 @@ _PLACED = _layout()
         (0x8000000, "in device 'gic': every partition has its own part of the interrupt "
                     "controller"),
         (0x10000000, "in the PCI window of partition 'net'"),
+        (_WIDE.region.start, "in the PCI window of partition 'net'"),
         (0x40000010, "in its memory"),
         (0x7F000000, "not in its memory, which is 0x40000000 to 0x40ffffff"),
         (_LOG.region.start, "in channel 'log', where it may not write"),

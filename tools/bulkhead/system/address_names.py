@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from bulkhead.system.board import device_at
 from bulkhead.system.board_tree import BoardTree, registers
-from bulkhead.system.layout import Layout, Place
+from bulkhead.system.layout import Layout, Place, Range
 from bulkhead.system.problems import show
 
 # Reports of fault.c and refused_dma.c.
@@ -47,12 +47,22 @@ def _uses(layout: Layout, place: Place, address: int) -> Iterator[str]:
         whose = f"of partition {show(owners[0].name)}" if owners else "that no partition owns"
         yield f"in device {show(label)} {whose}"
     for other in layout.places:
-        for window in (other.pci_memory, other.pci_ports):
-            if window and address in range(window.start, window.end):
+        for window in _windows(other, is_own=other is place):
+            if address in range(window.start, window.end):
                 yield f"in the PCI window of partition {show(other.partition.name)}"
     if label := _reserved_at(board, address):
         yield f"in device {show(label)}: {board.reserved[label]}"
     yield f"where board {show(board.name)} has nothing"
+
+
+def _windows(place: Place, *, is_own: bool) -> Iterator[Range]:
+    """Yield a partition's windows of PCI. Above 4 GiB it has other addresses than the board."""
+    if place.pci_memory:
+        yield place.pci_memory
+    if place.pci_ports:
+        yield place.pci_ports
+    if place.pci_wide:
+        yield place.pci_wide.region if is_own else place.pci_wide.range
 
 
 def _reserved_at(board: BoardTree, address: int) -> str | None:

@@ -86,6 +86,9 @@ def _pci(place: Place, board: BoardTree) -> Iterator[_Row]:
     buses = max(address.bus for address in place.partition.pci) + 1
     yield "PCI: configuration space (ECAM)", start, buses << 20, ""
     yield "PCI: memory", place.pci_memory.start, place.pci_memory.bytes, ""
+    if place.pci_wide:
+        wide = place.pci_wide.region
+        yield "PCI: memory above 4 GiB", wide.start, wide.bytes, ""
     if place.pci_ports:
         yield "PCI: I/O ports", place.pci_ports.start, place.pci_ports.bytes, ""
     for address in place.partition.pci:
