@@ -239,6 +239,7 @@ static void close_next_window(const struct processor *processor, uint64_t now)
         core->judged = 0;
         core->has_to_judge = false;
         core->look_due = window->has_taken ? window->now + LOOK_PARTS * window->part : UINT64_MAX;
+        shared_core_set_exit_due(core);
         window->parts = 0;
         window->urgent = 0;
         window->is_contended = false;

@@ -3,6 +3,7 @@
 
 #include "console/input.h"
 #include "console/terminal.h"
+#include "entry/watch.h"
 #include "gic/listed.h"
 #include "gic/setup.h"
 #include "gic/sgi.h"
@@ -66,18 +67,23 @@ static uint32_t handle_terminal(const struct vcpu *vcpu)
 
 /* Handles the SMMU's interrupt by a VCPU of this processor whose partition has access to the event
  * queue. Returns the partition whose DMA was refused, or DESCRIPTION_NO_PARTITION. */
-static uint32_t handle_smmu(const struct processor *processor)
+static uint32_t handle_smmu(struct processor *processor)
 {
     const struct vcpu *vcpu = processor->vcpus;
+    uint32_t cause = DESCRIPTION_NO_PARTITION;
 
     while (vcpu != NULL && vcpu->partition->constant.smmu.events == 0) {
         vcpu = vcpu->next;
     }
-    return vcpu != NULL ? refused_dma_forward(vcpu) : DESCRIPTION_NO_PARTITION;
+    if (vcpu != NULL) {
+        cause = refused_dma_forward(vcpu);
+        watch_limit_pause(processor);
+    }
+    return cause;
 }
 
 /* Handles an interrupt of one of the hypervisor's devices. */
-static void handle_device(const struct processor *processor, uint32_t number)
+static void handle_device(struct processor *processor, uint32_t number)
 {
     struct vcpu *vcpu = processor->vcpu;
     const struct description_board *board = &vcpu->partition->constant.system->board;

@@ -4,6 +4,7 @@
 #include "console/terminal.h"
 #include "gic/setup.h"
 #include "partition/refused_dma.h"
+#include "scheduler/scheduler.h"
 #include "smmu/smmu.h"
 #include "vcpu/same_core.h"
 
@@ -58,6 +59,36 @@ void watch_look_on_own_core(struct processor *processor)
     refused_dma_watch(processor->vcpu);
 }
 
+/* Sets the timer of a processor that is not shared. */
+static void set_timer(const struct processor *processor)
+{
+    register_write(cnthp_cval_el2, processor->pause_ends);
+    register_write(cnthp_ctl_el2, processor->pause_ends != 0);
+    instruction_barrier(); /* the timer's line is low before an interrupt is acknowledged or ends */
+}
+
+void watch_limit_pause(struct processor *processor)
+{
+    uint64_t since = smmu_paused_since();
+
+    if (since == 0) { /* the pause has ended already */
+        return;
+    }
+    if (processor->shared != NULL) {
+        scheduler_limit_pause(processor, since + register_read(cntfrq_el0));
+        return;
+    }
+    processor->pause_ends = since + register_read(cntfrq_el0);
+    set_timer(processor);
+}
+
+void watch_handle_timer(struct processor *processor)
+{
+    processor->pause_ends = 0;
+    set_timer(processor);
+    refused_dma_watch(processor->vcpu);
+}
+
 void watch_begin_wait(const struct processor *processor)
 {
     if (processor->shared == NULL) {
@@ -69,7 +100,6 @@ void watch_begin_wait(const struct processor *processor)
 void watch_end_wait(const struct processor *processor)
 {
     if (processor->shared == NULL) {
-        register_write(cnthp_ctl_el2, 0);
-        instruction_barrier(); /* the timer's line is low before an interrupt is acknowledged */
+        set_timer(processor);
     }
 }

@@ -24,6 +24,13 @@ static inline void watch_look(struct processor *processor)
     }
 }
 
+/* Sets the processor's timer for the end of the pause of the SMMU's interrupt that this processor
+ * has begun (smmu_pause_events()): no other processor need execute the hypervisor then. */
+void watch_limit_pause(struct processor *processor);
+
+/* Handles the expiry of the timer of a processor that is not shared. */
+void watch_handle_timer(struct processor *processor);
+
 /* Limit a wait of the processor for an interrupt to a second, if no guest can execute on it
  * meanwhile. Called before and after the wait. */
 void watch_begin_wait(const struct processor *processor);

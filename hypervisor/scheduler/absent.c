@@ -3,6 +3,7 @@
 #include "scheduler/scheduler.h"
 
 #include "entry/interrupt.h"
+#include "entry/watch.h"
 
 void scheduler_start(struct processor *processor)
 {
@@ -45,6 +46,13 @@ bool scheduler_forward_interrupt(struct vcpu *vcpu, uint32_t number)
 void scheduler_timer(struct vcpu *vcpu)
 {
     (void)vcpu;
+    watch_handle_timer(processor_this());
+}
+
+void scheduler_limit_pause(struct processor *processor, uint64_t time)
+{
+    (void)processor;
+    (void)time;
 }
 
 void scheduler_name_cause(uint32_t partition)

@@ -51,6 +51,10 @@ struct shared_core {
      * VCPU executes without an exit, because one of its VCPUs has taken a source. UINT64_MAX:
      * never. */
     uint64_t look_due;
+    /* Value of CNTPCT_EL0 at which the core enables the SMMU's interrupt that it has disabled.
+     * UINT64_MAX: it has not disabled it. */
+    uint64_t pause_ends;
+    uint64_t exit_due; /* the earlier one of both: shared_core_set_exit_due() */
 };
 
 struct shared_vcpu {
@@ -81,6 +85,13 @@ struct shared_vcpu {
 
 _Static_assert(sizeof(struct shared_core) <= DESCRIPTION_PAGE_BYTES, "must fit one page");
 _Static_assert(sizeof(struct shared_vcpu) <= DESCRIPTION_PAGE_BYTES, "must fit one page");
+
+/* Sets the time at which the hypervisor has to execute on the core, after one of its two reasons
+ * has changed. The next choice sets the timer. */
+static inline void shared_core_set_exit_due(struct shared_core *core)
+{
+    core->exit_due = core->look_due < core->pause_ends ? core->look_due : core->pause_ends;
+}
 
 /* Returns CNTPCT_EL0. Without the barrier, the counter may be read early (Arm ARM, CNTPCT_EL0). */
 static inline uint64_t scheduler_time(void)

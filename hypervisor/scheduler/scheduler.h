@@ -57,6 +57,10 @@ bool scheduler_forward_interrupt(struct vcpu *vcpu, uint32_t number);
 /* Handles the expiry of the processor's timer. */
 void scheduler_timer(struct vcpu *vcpu);
 
+/* Lets a processor that is shared execute the hypervisor at `time`, a value of CNTPCT_EL0:
+ * scheduler_timer() enables the SMMU's interrupt then (refused_dma_watch()). */
+void scheduler_limit_pause(struct processor *processor, uint64_t time);
+
 /* Names the partition for which an interrupt of the hypervisor's device is: scheduler_message()
  * charges the exit to its boot VCPU, if this core has that VCPU, whether it has been woken for an
  * earlier message or not. `partition`: index, or DESCRIPTION_NO_PARTITION. */

@@ -5,6 +5,7 @@
 #include "distributor/distributor.h"
 #include "distributor/route.h"
 #include "entry/interrupt.h"
+#include "entry/watch.h"
 #include "gic/listed.h"
 #include "gic/remote_access.h"
 #include "gic/setup.h"
@@ -85,14 +86,14 @@ static void wake_vcpu(struct processor *processor, struct vcpu *vcpu)
     ledger_interrupt(core, vcpu);
 }
 
-/* Sets the core's timer to the next choice that is due, or to the next look at the windows. Takes
- * effect when the guest continues, because ERET synchronizes the context (Arm ARM, ERET). `level`:
- * of the VCPU that executes, or POLICY_NONE. */
+/* Sets the core's timer to the next choice that is due, or to the time at which the hypervisor has
+ * to execute for another reason. Takes effect when the guest continues, because ERET synchronizes
+ * the context (Arm ARM, ERET). `level`: of the VCPU that executes, or POLICY_NONE. */
 static void set_timer(const struct shared_core *core, unsigned level)
 {
     uint64_t choice = policy_next_choice(&core->policy, level, core->ledger.charged);
 
-    register_write(cnthp_cval_el2, core->look_due < choice ? core->look_due : choice);
+    register_write(cnthp_cval_el2, core->exit_due < choice ? core->exit_due : choice);
     register_write(cnthp_ctl_el2, 1);
 }
 
@@ -276,7 +277,6 @@ static unsigned idle(const struct processor *processor)
             __asm__ volatile("dsb sy\n\twfi" : : : "memory");
         }
         scheduler_handle_interrupts(processor->vcpu);
-        refused_dma_watch(processor->vcpu);
         now = scheduler_time(); /* not the time of the last charge, which may be later */
         (void)ledger_charge(core, now);
         level = policy_choose_level(&core->policy, close_due_windows(processor, now));
@@ -445,22 +445,42 @@ bool scheduler_forward_interrupt(struct vcpu *vcpu, uint32_t number)
     return owner != NULL;
 }
 
+void scheduler_limit_pause(struct processor *processor, uint64_t time)
+{
+    struct shared_core *core = processor->shared;
+
+    core->pause_ends = time;
+    shared_core_set_exit_due(core);
+    core->reschedule = true; /* the choice that follows sets the timer */
+}
+
+/* Enables the SMMU's interrupt if it has been disabled for a second, by whichever core. */
+static void end_pause(struct shared_core *core, const struct vcpu *vcpu)
+{
+    if (register_read(cntpct_el0) >= core->pause_ends) {
+        core->pause_ends = UINT64_MAX;
+        shared_core_set_exit_due(core);
+    }
+    refused_dma_watch(vcpu);
+}
+
 void scheduler_timer(struct vcpu *vcpu)
 {
     struct processor *processor = processor_this();
     struct shared_core *core = processor->shared;
     unsigned due;
 
-    register_write(cnthp_ctl_el2, 0);
     if (core == NULL) {
+        watch_handle_timer(processor);
         return;
     }
+    register_write(cnthp_ctl_el2, 0);
     /* If another VCPU is due, too, the timer expires again as soon as it is set. */
     due = policy_find_due(&core->policy, core->ledger.charged);
     if (due != POLICY_NONE) {
         wake_vcpu(processor, core->vcpus[due]);
     } else {
-        refused_dma_watch(vcpu); /* here and in idle(), because wake-ups are more frequent */
+        end_pause(core, vcpu);
     }
     core->reschedule = true;
     instruction_barrier(); /* the timer's line is low before its interrupt ends */

@@ -56,6 +56,7 @@ image = "beat"
 arguments = "beats=0"
 console = "none"
 """
+_ASLEEP = "role=wake begin=9000000 end=9000001 period=1000 work=0"
 _SHARER = _KEEPER.replace("keeper", "sharer") + 'cores = [3]\nbudget = "1 ms"\nperiod = "10 ms"\n'
 # Systems by the kind of core that watches the rogue's core: it takes the hypervisor's interrupts
 # that the rogue's core leaves.
@@ -144,13 +145,8 @@ def test_core_that_sleeps_for_ever_keeps_no_input_from_others_and_is_reported(
     run.victim_runs()
 
 
-def test_shut_core_keeps_no_refused_dma_of_others_from_its_report(
-    start_guest: StartGuest, log_folder: Path, system: str
-) -> None:
-    """The rogue's own refused DMA comes first. Its core is stopped for it, or sleeps already.
-
-    More than 10 s: another core takes the report over after two looks, a second apart.
-    """
+def _check_refused_dma(start_guest: StartGuest, log_folder: Path, system: str) -> None:
+    """Refuse DMA of the rogue first. Its core is stopped for it, or sleeps already."""
     text = system.replace('"beat"\narguments = "beats=0"\npci', '"rogue"\npci', 1)
     guest, _ = boot(start_guest, log_folder, text)
     for name in ("victim", "rogue"):
@@ -167,6 +163,22 @@ def test_shut_core_keeps_no_refused_dma_of_others_from_its_report(
         rf"(?m)^bulkhead\| victim is stopped: device 00:03.0, DMA read at {_NOT_ITS_OWN:#x}",
         _PATIENCE_S,
     )
+
+
+def test_shut_core_keeps_no_refused_dma_of_others_from_its_report(
+    start_guest: StartGuest, log_folder: Path, system: str
+) -> None:
+    """More than 10 s: another core takes the report over after two looks, a second apart."""
+    _check_refused_dma(start_guest, log_folder, system)
+
+
+@pytest.mark.parametrize("kind", ["listed", "shared"])
+def test_refused_dma_is_reported_though_no_guest_executes(
+    start_guest: StartGuest, log_folder: Path, kind: str
+) -> None:
+    """The core that takes the SMMU's interrupt has nothing else to do (docs/decisions/0062)."""
+    asleep = _NOTICING[kind].replace('"beat"', '"share"').replace("beats=0", _ASLEEP)
+    _check_refused_dma(start_guest, log_folder, _SYSTEM + asleep)
 
 
 @pytest.mark.parametrize("command", [Command.STOP, Command.DESTROY])
