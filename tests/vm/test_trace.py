@@ -170,7 +170,7 @@ def test_names_outlive_the_events_of_creation(start_guest: StartGuest) -> None:
         assert times == sorted(times)
         assert all(isinstance(event.kind, Event) for event in trace.events)
         if trace.lost > 0:
-            names = ("loop", "worker", "waiter", "server", "console")
+            names = ("idle", "init", "loop", "worker", "waiter", "server", "console")
             ready = {event.subject for event in trace.events if event.kind == Event.READY}
             assert ready <= {number_of(trace, name) for name in names}
 
