@@ -197,6 +197,7 @@ static void measure_doorbell(void)
 {
     static uint64_t values[ROUNDS];
 
+    (void)reserve(SMALL); /* the other end has connected: the first message does not wait for it */
     for (unsigned i = 0; i < ROUNDS; i++) {
         uint64_t length;
         uint32_t tag;
