@@ -48,6 +48,7 @@ class Kind:
     devices: int = 0
     functions: int = 0
     channels: int = 0
+    is_managed: bool = False  # a manager on a core of its own gives orders to all
 
     def text(self) -> str:
         """Return the file."""
@@ -64,6 +65,11 @@ class Kind:
                 "[[partition]]", f'name = "{_name(number)}"', f"cores = {cores}",
                 f'budget = "{budget} us"', f'period = "{10 + number} ms"', 'memory = "4 MiB"',
                 f'image = "./longest{number}"', *(keys if number == 0 else ['console = "output"']),
+            ]  # fmt: skip
+        if self.is_managed:
+            lines += [
+                "[[partition]]", 'name = "manager"', f"cores = [{self.cores}]", "manager = true",
+                'memory = "4 MiB"', 'staging = "1 MiB"', 'image = "./manager"',
             ]  # fmt: skip
         for number in range(self.channels):
             lines += [
@@ -102,6 +108,9 @@ _LONG = pytest.mark.long
         pytest.param(Kind(functions=2), id="functions", marks=_LONG),
         pytest.param(Kind(channels=4), id="four-channels", marks=_LONG),
         pytest.param(Kind(channels=16), id="sixteen-channels"),
+        pytest.param(Kind(is_managed=True), id="manager", marks=_LONG),
+        pytest.param(Kind(partitions=7, is_managed=True), id="manager-of-seven", marks=_LONG),
+        pytest.param(Kind(cores=3, vcpus=4, is_managed=True), id="manager-of-twelve-each", marks=_LONG),
         pytest.param(
             Kind(cores=4, vcpus=4, devices=2, functions=2, channels=16), id="all", marks=_LONG
         ),
@@ -112,9 +121,14 @@ def test_no_entry_is_longer_than_check_counts(
 ) -> None:
     for number in range(kind.partitions):
         flags = [f"-DVCPUS={kind.vcpus * kind.cores}u", f"-DRESETS={number % 2}"]
+        flags.append("-DORDERS=0u")
         build_guest(tmp_path / f"longest{number}", [_GUEST], flags)
+    if kind.is_managed:
+        flags = ["-DVCPUS=1u", "-DRESETS=0", f"-DORDERS={kind.partitions}u"]
+        build_guest(tmp_path / "manager", [_GUEST], flags)
     log = tmp_path / "stretches.log"
-    image = "hypervisor-shared-connected" if kind.channels else "hypervisor-shared"
+    image = "hypervisor-shared"
+    image += ("-managed" if kind.is_managed else "") + ("-connected" if kind.channels else "")
     plugin = ("-plugin", plugin_option(log, image))
     guest, layout = boot(start_guest, tmp_path, kind.text(), extra=plugin)
     end = time.monotonic() + _SECONDS
@@ -125,6 +139,7 @@ def test_no_entry_is_longer_than_check_counts(
             time.sleep(0.05)
         guest.type_text(_RESTART)
     time.sleep(1)
+    assert "FAIL" not in guest.console()
     _, board = read(str(layout.system.file))
     per_us = board.instructions_per_us
     longest = _longest(log)
