@@ -110,7 +110,9 @@ _LONG = pytest.mark.long
         pytest.param(Kind(channels=16), id="sixteen-channels"),
         pytest.param(Kind(is_managed=True), id="manager", marks=_LONG),
         pytest.param(Kind(partitions=7, is_managed=True), id="manager-of-seven", marks=_LONG),
-        pytest.param(Kind(cores=3, vcpus=4, is_managed=True), id="manager-of-twelve-each", marks=_LONG),
+        pytest.param(
+            Kind(cores=3, vcpus=4, is_managed=True), id="manager-of-twelve-each", marks=_LONG
+        ),
         pytest.param(
             Kind(cores=4, vcpus=4, devices=2, functions=2, channels=16), id="all", marks=_LONG
         ),

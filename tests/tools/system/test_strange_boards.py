@@ -24,6 +24,7 @@ from bulkhead.system.image import compile_tree, describe
 from bulkhead.system.memory_map import map_of
 from bulkhead.system.model import PciAddress
 from bulkhead.system.place_rules import check_places
+from bulkhead.system.tree_nodes import property_source
 
 Patch = pytest.MonkeyPatch
 _MIB, _GIB = 1 << 20, 1 << 30
@@ -87,6 +88,28 @@ def test_partitions_get_no_reserved_memory(tmp_path: Path, monkeypatch: Patch) -
     parts = sorted([*kept, *((each.physical, each.memory.bytes) for each in made.layout.places)])
     assert all(start + count <= after for (start, count), (after, _) in pairwise(parts))
     assert "secure" not in board.devices
+
+
+# Parts of values without cells.
+
+
+def test_parts_without_cells_are_no_syntax_error(tmp_path: Path) -> None:
+    """dtc accepts them, for instance from a macro that is empty."""
+    values = (
+        "< >", "< >, <1>", "<&n>, < >", "<1>, < >, <2>", "< >, < >", '"a < > b", < >', "[], <1>",
+        "<1>, []", "[ ]", '< >, "x"', "l1: < >", "<1 l2: >, < >", "<l3: 1 l4: 2>", "/bits/ 8 < >",
+        '/bits/ 8 <1>, < >, "k"', "&n, < >", "<&n &n>, < >, <&n>", '"", < >', "<1>, <l5: >",
+        '<1>, "", < >, [01]', "<1 &n 2>", "/bits/ 64 <1>, < >, <&n>",
+    )  # fmt: skip
+    properties = [f"p{number} = {value};" for number, value in enumerate(values)]
+    path = tmp_path / "tree.dts"
+    path.write_text("\n".join(["/dts-v1/; / {", *properties, "n: n { }; };"]))
+    before = dtlib.DT(str(path)).root
+    written = [property_source(each) for each in before.props.values()]
+    after = _tree("\n".join(["/dts-v1/; / {", *written, "n: n { }; };"]), tmp_path).root
+    assert {name: each.value for name, each in before.props.items()} == {
+        name: each.value for name, each in after.props.items()
+    }
 
 
 # Cells of the root.

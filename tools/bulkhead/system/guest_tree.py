@@ -31,6 +31,7 @@ from bulkhead.system.description import HOST_ECAM_BYTES, HOST_WINDOW_BYTES
 from bulkhead.system.layout import ChannelEnd, Place, Range, section_bytes
 from bulkhead.system.overheads import COSTS, KernelCosts
 from bulkhead.system.supply import Supply
+from bulkhead.system.tree_nodes import property_source
 from bulkhead.system.vcpu_argument import command_line
 
 # New values of properties, by the path of their node; None removes the property.
@@ -327,7 +328,7 @@ def _write(node: Any, kept: set[str], changes: _Changes, vcpus: _Vcpus) -> Itera
     changed = {"phandle": None, **changes.get(node.path, {})}  # dtc assigns new ones
     for name, prop in node.props.items():
         if name not in changed:
-            yield f"{indent}{prop}"
+            yield f"{indent}{property_source(prop)}"
         elif changed[name] is not None:
             yield f"{indent}{name} = {changed[name]};"
     for child in node.nodes.values():

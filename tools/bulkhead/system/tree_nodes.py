@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -101,6 +102,24 @@ def words(prop: Any) -> list[int]:
     if len(prop.value) % _CELL_BYTES:
         raise ValueError(f"{prop.node.path}: {prop.name} does not consist of cells")
     return [int.from_bytes(prop.value[at : at + 4]) for at in range(0, len(prop.value), 4)]
+
+
+def property_source(prop: Any) -> str:
+    """Return a property as the source of a devicetree has it.
+
+    dtlib writes a part of the value without cells (`< >`), and a label within it, in forms that are
+    no source. They mean nothing, so they are left out.
+    """
+    kinds = dtlib._MarkerType  # no other name tells which cells are phandles
+    markers = [each for each in prop._markers if each[1] is not kinds.LABEL]
+    ends = [(place, kind) for place, kind, _ in markers[1:]] + [(len(prop.value), None)]
+    shown = copy.copy(prop)
+    shown._markers = [
+        marker
+        for marker, (end, following) in zip(markers, ends, strict=False)
+        if end > marker[0] or following is kinds.PHANDLE
+    ]
+    return str(shown)
 
 
 def number(cells: Sequence[int]) -> int:
