@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "console/input.h"
 
+#include "console/input_flow.h"
 #include "console/terminal.h"
 #include "console/uart.h"
 #include "gic/setup.h"
@@ -30,19 +31,15 @@ static void route_uart_interrupt(const struct description *system, uint32_t part
 static void give_input(const struct description *system, uint32_t partition)
 {
     terminal_give_input(partition);
-    terminal_resume_input();
+    input_flow_resume();
     route_uart_interrupt(system, partition);
 }
 
 /* Returns true if the partition's keys have to wait in the PL011, because its queue has no room for
- * a batch, which may begin with the second key of a Ctrl-^ before it. Its boot
- * VCPU then shares the core that gets the interrupt: further keys would interrupt the others there,
- * and this VCPU executes within its period. A partition with a core of its own may never take its
- * keys, but Ctrl-] and Ctrl-^ must be read all the same. */
-static bool has_to_wait(const struct description *system, uint32_t partition)
+ * a batch, which may begin with the second key of a Ctrl-^ before it. */
+static bool has_to_wait(uint32_t partition)
 {
-    return system->partitions[partition].vcpus[0].shared != 0 &&
-           terminal_key_room(partition) <= BATCH;
+    return terminal_key_room(partition) <= BATCH && !input_flow_is_deaf(partition);
 }
 
 /* Returns the next partition that has a console, in the description's order. At least one partition
@@ -60,6 +57,7 @@ void input_start(const struct description *system)
     uint32_t owner = DESCRIPTION_NO_PARTITION;
 
     follows_command_key = false;
+    input_flow_start();
     for (uint32_t i = system->partition_count; i-- != 0;) {
         const struct description_partition *partition = &system->partitions[i];
 
@@ -158,7 +156,11 @@ static bool notify_waiting_partitions(const struct description *system, uint32_t
 static bool read_special(uint32_t partition, uint32_t *left, uint8_t *byte)
 {
     if (!follows_command_key) {
-        return terminal_queue_typed(partition, left, byte);
+        uint32_t lost = 0;
+        bool is_special = terminal_queue_typed(partition, left, byte, &lost);
+
+        input_flow_lose(partition, lost);
+        return is_special;
     }
     if (!terminal_read_byte(byte)) {
         return false;
@@ -185,7 +187,7 @@ static void read_keys(const struct description *system, uint32_t owner, struct i
     }
 }
 
-struct input_calls input_receive(const struct description *system)
+struct input_calls input_receive(const struct description *system, uint64_t now)
 {
     struct input_calls calls = {0, 0};
     uint32_t owner = terminal_input_owner();
@@ -202,34 +204,35 @@ struct input_calls input_receive(const struct description *system)
     if (notify_waiting_partitions(system, owner)) {
         calls.called |= UINT32_C(1) << owner;
     }
-    if (!has_to_wait(system, owner)) {
+    if (!has_to_wait(owner)) {
         read_keys(system, owner, &calls);
     }
-    if (terminal_input_owner() == owner && has_to_wait(system, owner)) {
-        terminal_pause_input();
+    if (terminal_input_owner() == owner && has_to_wait(owner)) {
+        input_flow_pause(now);
     }
     return calls;
 }
 
-enum partition_request input_take(struct partition *partition)
+bool input_can_take(const struct partition *partition)
+{
+    uint32_t index = partition->constant.index;
+
+    return terminal_has_command(index) ||
+           (terminal_has_key(index) && uart_input_room(partition) != 0);
+}
+
+/* Takes a number of keys, up to a command. The guest ends by the command, so that it does not have
+ * to read the bytes before it. */
+static enum partition_request take_up_to_command(struct partition *partition)
 {
     uint8_t bytes[BATCH];
-    uint32_t count, command;
+    uint32_t command;
+    uint32_t count = terminal_dequeue_keys(partition->constant.index, bytes, BATCH, &command);
 
-    if (!terminal_has_key(partition->constant.index)) {
-        return REQUEST_NONE;
-    }
-    /* A line takes long to print, so the keys are taken in another exit. */
-    if (!partition->uart.is_shown && uart_flush(partition, false)) {
-        partition->uart.is_shown = true;
-        return REQUEST_NONE;
-    }
-    partition->uart.is_shown = false;
-    if (terminal_input_owner() == partition->constant.index) {
-        terminal_resume_input();
-    }
-    count = terminal_dequeue_keys(partition->constant.index, bytes, BATCH, &command);
     uart_receive(partition, bytes, count);
+    if (terminal_input_owner() == partition->constant.index) {
+        input_flow_resume();
+    }
     switch (command) {
     case KEY_STOP:
         return REQUEST_STOP;
@@ -238,4 +241,31 @@ enum partition_request input_take(struct partition *partition)
     default:
         return REQUEST_NONE;
     }
+}
+
+enum partition_request input_take(struct partition *partition)
+{
+    uint32_t index = partition->constant.index;
+    uint8_t bytes[BATCH];
+    uint32_t room, count;
+
+    if (!terminal_has_key(index)) {
+        return REQUEST_NONE;
+    }
+    /* A line takes long to print, so the keys are taken in another exit. */
+    if (!partition->uart.is_shown && uart_flush(partition, false)) {
+        partition->uart.is_shown = true;
+        return REQUEST_NONE;
+    }
+    partition->uart.is_shown = false;
+    if (terminal_has_command(index)) {
+        return take_up_to_command(partition);
+    }
+    room = uart_input_room(partition);
+    count = terminal_dequeue_typed(index, bytes, room < BATCH ? room : BATCH);
+    if (count != 0) {
+        uart_receive(partition, bytes, count);
+        input_flow_take(partition);
+    }
+    return REQUEST_NONE;
 }

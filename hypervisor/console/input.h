@@ -9,9 +9,8 @@
  * that partition is started or not. If the guest can shut that core, and the system has cores that
  * can't be shut, the interrupt is routed to one of those (docs/decisions/0039). Only a partition's
  * own monitors map its page. So the monitor that reads the PL011 queues the keys in the terminal's
- * memory for them. If the partition shares its core and the queue is nearly full, the PL011
- * interrupts for input only after the partition's boot VCPU has taken keys: until then whoever
- * types interrupts nobody (docs/ledger.md).
+ * memory for them. Bytes for which the queue has no room wait in the PL011, for a second
+ * at most (input_flow.h).
  */
 #ifndef HYPERVISOR_INPUT_H
 #define HYPERVISOR_INPUT_H
@@ -29,13 +28,18 @@ struct input_calls {
     uint32_t recalled;
 };
 
-/* Handles the PL011's interrupt: reads typed keys and queues them. Returns the partitions for which
- * keys were queued. Any core. */
-struct input_calls input_receive(const struct description *system);
+/* Handles the PL011's interrupt: reads typed keys and queues them. `now`: CNTPCT_EL0. Returns the
+ * partitions for which keys were queued. Any core. */
+struct input_calls input_receive(const struct description *system, uint64_t now);
 
-/* Writes keys that were typed for the partition to its virtual PL011, up to a command or a number
- * of keys. terminal_has_key() returns true if keys are left. Returns the command, REQUEST_STOP or
- * REQUEST_RESET, or REQUEST_NONE. On the partition's boot VCPU. */
+/* Returns true if the partition can take keys that wait for it: a command, or a byte for which its
+ * virtual PL011 has room. */
+bool input_can_take(const struct partition *partition);
+
+/* Writes keys that were typed for the partition to its virtual PL011, up to a command, a number of
+ * keys or the virtual PL011's room. input_can_take() returns true if more keys can be taken.
+ * Returns the command, REQUEST_STOP or REQUEST_RESET, or REQUEST_NONE. On the partition's boot
+ * VCPU. */
 enum partition_request input_take(struct partition *partition);
 
 #endif

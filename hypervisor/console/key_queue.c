@@ -19,7 +19,7 @@ bool key_queue_add(struct key_queue *queue, uint32_t key)
         return false;
     }
     if (is_command(key)) {
-        queue->has_command = true;
+        __atomic_store_n(&queue->has_command, true, __ATOMIC_RELAXED);
     }
     queue->keys[(queue->first + queue->count) % KEY_QUEUE_KEYS] = (uint16_t)key;
     __atomic_store_n(&queue->count, queue->count + 1, __ATOMIC_RELAXED);
@@ -35,9 +35,20 @@ bool key_queue_remove(struct key_queue *queue, uint32_t *key)
     queue->first++;
     __atomic_store_n(&queue->count, queue->count - 1, __ATOMIC_RELAXED);
     if (is_command(*key)) {
-        queue->has_command = false;
+        __atomic_store_n(&queue->has_command, false, __ATOMIC_RELAXED);
     }
     return true;
+}
+
+bool key_queue_remove_typed(struct key_queue *queue, uint32_t *key)
+{
+    return queue->count != 0 && !is_command(queue->keys[queue->first % KEY_QUEUE_KEYS]) &&
+           key_queue_remove(queue, key);
+}
+
+bool key_queue_has_command(const struct key_queue *queue)
+{
+    return __atomic_load_n(&queue->has_command, __ATOMIC_RELAXED);
 }
 
 bool key_queue_is_empty(const struct key_queue *queue)

@@ -2,7 +2,7 @@
 /*
  * A queue of keys for a partition, oldest first. One place is reserved for a command, so that a
  * queue full of typed bytes still accepts a command. The caller holds the terminal's lock, except
- * for key_queue_is_empty() and key_queue_room().
+ * for key_queue_is_empty(), key_queue_has_command() and key_queue_room().
  */
 #ifndef CONSOLE_KEY_QUEUE_H
 #define CONSOLE_KEY_QUEUE_H
@@ -15,9 +15,9 @@
 /* All zero: the empty queue. */
 struct key_queue {
     uint16_t keys[KEY_QUEUE_KEYS];
-    uint32_t first; /* position of the oldest key, modulo KEY_QUEUE_KEYS */
-    uint32_t count; /* atomic: read without the lock */
-    bool has_command;
+    uint32_t first;   /* position of the oldest key, modulo KEY_QUEUE_KEYS */
+    uint32_t count;   /* atomic: read without the lock */
+    bool has_command; /* atomic: read without the lock */
 };
 
 /* Adds a key at the end. `key`: a byte, or KEY_... of terminal.h. Returns false, and adds nothing,
@@ -26,6 +26,12 @@ bool key_queue_add(struct key_queue *queue, uint32_t key);
 
 /* Removes the oldest key and sets *key to it. Returns false if the queue is empty. */
 bool key_queue_remove(struct key_queue *queue, uint32_t *key);
+
+/* Does the same, but returns false, too, if the oldest key is a command. */
+bool key_queue_remove_typed(struct key_queue *queue, uint32_t *key);
+
+/* Returns true if the queue holds a command. Any core, without the lock. */
+bool key_queue_has_command(const struct key_queue *queue);
 
 /* Returns true if the queue is empty. Any core, without the lock. */
 bool key_queue_is_empty(const struct key_queue *queue);

@@ -481,16 +481,17 @@ bool terminal_read_byte(uint8_t *byte)
     return has_byte;
 }
 
-bool terminal_queue_typed(uint32_t partition, uint32_t *count, uint8_t *special)
+bool terminal_queue_typed(uint32_t partition, uint32_t *count, uint8_t *special, uint32_t *lost)
 {
     bool is_special = false;
 
+    *lost = 0;
     lock_terminal();
     while (*count != 0 && !is_special && board_uart_try_receive(terminal.uart, special)) {
         --*count;
         is_special = *special == BYTE_SWITCH || *special == BYTE_COMMAND;
-        if (!is_special) {
-            (void)key_queue_add(&terminal.typed[partition], *special);
+        if (!is_special && !key_queue_add(&terminal.typed[partition], *special)) {
+            ++*lost;
         }
     }
     unlock_terminal();
@@ -512,6 +513,11 @@ bool terminal_has_key(uint32_t partition)
     return !key_queue_is_empty(&terminal.typed[partition]);
 }
 
+bool terminal_has_command(uint32_t partition)
+{
+    return key_queue_has_command(&terminal.typed[partition]);
+}
+
 uint32_t terminal_key_room(uint32_t partition)
 {
     return key_queue_room(&terminal.typed[partition]);
@@ -531,6 +537,21 @@ uint32_t terminal_dequeue_keys(uint32_t partition, uint8_t *bytes, uint32_t coun
             bytes[taken++] = (uint8_t)key;
         } else {
             *command = key;
+        }
+    }
+    unlock_terminal();
+    return taken;
+}
+
+uint32_t terminal_dequeue_typed(uint32_t partition, uint8_t *bytes, uint32_t count)
+{
+    struct key_queue *queue = &terminal.typed[partition];
+    uint32_t key = KEY_SHOW, taken = 0;
+
+    lock_terminal();
+    while (taken < count && key_queue_remove_typed(queue, &key)) {
+        if (key <= UINT8_MAX) {
+            bytes[taken++] = (uint8_t)key;
         }
     }
     unlock_terminal();

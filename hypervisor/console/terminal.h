@@ -116,7 +116,11 @@ bool terminal_queue_key(uint32_t partition, uint32_t key);
  * Returns the number of bytes. Any core. */
 uint32_t terminal_dequeue_keys(uint32_t partition, uint8_t *bytes, uint32_t count,
                                uint32_t *command);
+/* Removes typed bytes from the partition's queue, `count` at most, up to a command. Returns their
+ * number. Any core. */
+uint32_t terminal_dequeue_typed(uint32_t partition, uint8_t *bytes, uint32_t count);
 bool terminal_has_key(uint32_t partition);
+bool terminal_has_command(uint32_t partition);
 /* Returns the number of typed bytes for which the partition's queue has room. */
 uint32_t terminal_key_room(uint32_t partition);
 
@@ -131,10 +135,10 @@ void terminal_pause_input(void);
 /* Enables them again, if they are disabled and a partition has the input. Any core. */
 void terminal_resume_input(void);
 /* Moves typed bytes from the PL011 to the partition's queue: at most *count, up to BYTE_SWITCH or
- * BYTE_COMMAND. Bytes that find the queue full are lost. Reduces *count by the number of bytes that
- * were read. Returns true if the last one is BYTE_SWITCH or BYTE_COMMAND: it is not queued, and
- * *special is set to it. Any core. */
-bool terminal_queue_typed(uint32_t partition, uint32_t *count, uint8_t *special);
+ * BYTE_COMMAND. Bytes that find the queue full are lost: sets *lost to their number. Reduces *count
+ * by the number of bytes that were read. Returns true if the last one is BYTE_SWITCH or
+ * BYTE_COMMAND: it is not queued, and *special is set to it. Any core. */
+bool terminal_queue_typed(uint32_t partition, uint32_t *count, uint8_t *special, uint32_t *lost);
 /* Reads the next byte that was typed. Returns false if there is none. Any core. */
 bool terminal_read_byte(uint8_t *byte);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "console/uart.h"
 
+#include "console/input_flow.h"
 #include "console/terminal.h"
 #include "gic/setup.h"
 #include <devices/pl011_registers.h>
@@ -138,14 +139,41 @@ static void raise_interrupt(const struct partition *partition)
     }
 }
 
-static uint8_t read_input(struct virtual_uart *uart)
+/* Most bytes that the receive FIFO gets at a time from the partition's queue. */
+#define REFILL_BYTES 16u
+
+static void add_input(struct virtual_uart *uart, const uint8_t *bytes, uint32_t count)
 {
+    for (uint32_t i = 0; i < count && uart->input_count < CONSOLE_INPUT_BYTES; i++) {
+        uart->input[(uart->input_first + uart->input_count) % CONSOLE_INPUT_BYTES] = bytes[i];
+        uart->input_count++;
+    }
+}
+
+/* The guest has emptied the receive FIFO: bytes that found it full follow. */
+static void refill_input(struct partition *partition)
+{
+    uint8_t bytes[REFILL_BYTES];
+    uint32_t count = terminal_dequeue_typed(partition->constant.index, bytes, sizeof(bytes));
+
+    if (count != 0) {
+        add_input(&partition->uart, bytes, count);
+        input_flow_take(partition);
+    }
+}
+
+static uint8_t read_input(struct partition *partition)
+{
+    struct virtual_uart *uart = &partition->uart;
     uint8_t byte = 0;
 
     if (input_shown(uart) != 0) {
         byte = uart->input[uart->input_first];
         uart->input_first = (uart->input_first + 1) % CONSOLE_INPUT_BYTES;
         uart->input_count--;
+        if (uart->input_count == 0 && terminal_has_key(partition->constant.index)) {
+            refill_input(partition);
+        }
     }
     return byte;
 }
@@ -158,11 +186,13 @@ static uint32_t flags(const struct virtual_uart *uart)
            (input_shown(uart) == CONSOLE_INPUT_BYTES ? FLAG_RECEIVE_FULL : 0);
 }
 
-static uint64_t read_register(struct virtual_uart *uart, uint64_t offset)
+static uint64_t read_register(struct partition *partition, uint64_t offset)
 {
+    const struct virtual_uart *uart = &partition->uart;
+
     switch (offset) {
     case UARTDR:
-        return read_input(uart);
+        return read_input(partition);
     case UARTFR:
         return flags(uart);
     case UARTRIS:
@@ -202,7 +232,7 @@ enum access_result uart_access(struct partition *partition, struct access *acces
     if (access->write) {
         write_register(partition, offset, access->value);
     } else {
-        access->value = read_register(&partition->uart, offset);
+        access->value = read_register(partition, offset);
         /* No register has more than 16 bits. */
         access->value &= access->bytes == 1 ? UINT8_MAX : UINT16_MAX;
     }
@@ -213,6 +243,11 @@ enum access_result uart_access(struct partition *partition, struct access *acces
     return ACCESS_DONE;
 }
 
+uint32_t uart_input_room(const struct partition *partition)
+{
+    return CONSOLE_INPUT_BYTES - __atomic_load_n(&partition->uart.input_count, __ATOMIC_RELAXED);
+}
+
 void uart_receive(struct partition *partition, const uint8_t *bytes, uint32_t count)
 {
     struct virtual_uart *uart = &partition->uart;
@@ -221,10 +256,7 @@ void uart_receive(struct partition *partition, const uint8_t *bytes, uint32_t co
         return;
     }
     ticket_lock_take(&uart->lock, TICKET_LOCK_PATIENCE);
-    for (uint32_t i = 0; i < count && uart->input_count < CONSOLE_INPUT_BYTES; i++) {
-        uart->input[(uart->input_first + uart->input_count) % CONSOLE_INPUT_BYTES] = bytes[i];
-        uart->input_count++;
-    }
+    add_input(uart, bytes, count);
     raise_interrupt(partition);
     ticket_lock_give(&uart->lock);
 }
@@ -259,6 +291,9 @@ void uart_release_input(struct partition *partition)
 
     ticket_lock_take(&uart->lock, TICKET_LOCK_PATIENCE);
     uart->input_is_held = false;
+    if (uart->input_count == 0 && terminal_has_key(partition->constant.index)) {
+        refill_input(partition);
+    }
     ticket_lock_give(&uart->lock);
 }
 

@@ -4,7 +4,8 @@
  * terminal. The transmit FIFO of 16 bytes fills while the terminal has no room for a line of the
  * partition, which the guest sees in the flags and by the transmit interrupt. So no access of a
  * guest waits for the board's PL011. The receive FIFO is deeper than that of a PL011. When it is
- * full, typed bytes are lost. The registers for baud rate, line and modem control keep their values
+ * full, typed bytes stay in the partition's queue (terminal.h), from which it is filled again when
+ * the guest has emptied it. The registers for baud rate, line and modem control keep their values
  * without effect.
  *
  * The output of the partition that has the input is printed byte by byte, so that a prompt appears
@@ -34,6 +35,9 @@ void uart_release_input(struct partition *partition);
  * of the partition, several at the same time.
  */
 enum access_result uart_access(struct partition *partition, struct access *access);
+
+/* Returns the number of bytes for which the receive FIFO has room. Any core of the partition. */
+uint32_t uart_input_room(const struct partition *partition);
 
 /* Adds bytes to the receive FIFO. Those that find it full are lost. Any core of the partition. */
 void uart_receive(struct partition *partition, const uint8_t *bytes, uint32_t count);

@@ -28,7 +28,7 @@ static void handle_typed_keys(struct vcpu *vcpu)
     if (request != REQUEST_NONE) {
         life_request_by_terminal(vcpu, request);
     }
-    if (terminal_has_key(vcpu->partition->constant.index)) {
+    if (input_can_take(vcpu->partition)) {
         recall_call(vcpu, vcpu->partition->constant.index);
     }
 }
@@ -49,7 +49,8 @@ void interrupt_handle_messages(struct vcpu *vcpu)
 static uint32_t handle_terminal(const struct vcpu *vcpu)
 {
     uint32_t owner = terminal_input_owner();
-    struct input_calls calls = input_receive(vcpu->partition->constant.system);
+    struct input_calls calls =
+        input_receive(vcpu->partition->constant.system, register_read(cntpct_el0));
 
     for (uint32_t left = calls.called; left != 0; left &= left - 1) {
         uint32_t partition = (uint32_t)__builtin_ctz(left);
@@ -77,7 +78,7 @@ static uint32_t handle_smmu(struct processor *processor)
     }
     if (vcpu != NULL) {
         cause = refused_dma_forward(vcpu);
-        watch_limit_pause(processor);
+        watch_limit_pauses(processor);
     }
     return cause;
 }
@@ -92,6 +93,7 @@ static void handle_device(struct processor *processor, uint32_t number)
 
     if (number == board->uart_interrupt) {
         cause = handle_terminal(vcpu);
+        watch_limit_pauses(processor);
     } else if (number == board->smmu_interrupt) {
         cause = handle_smmu(processor);
     }
@@ -107,7 +109,7 @@ static void handle_own_interrupt(struct vcpu *vcpu, uint32_t number)
         listed_underflow(vcpu);
         break;
     case GIC_OWN_TIMER:
-        scheduler_timer(vcpu);
+        scheduler_timer(processor_this());
         break;
     case GIC_OWN_SGI:
         scheduler_message(vcpu);

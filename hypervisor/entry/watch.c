@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "entry/watch.h"
 
-#include "console/terminal.h"
+#include "console/input_flow.h"
 #include "gic/setup.h"
 #include "partition/refused_dma.h"
 #include "scheduler/scheduler.h"
@@ -42,6 +42,14 @@ static void look_at(struct processor *processor, uint32_t number, enum overdue k
     processor->overdue |= kind;
 }
 
+/* Ends the pauses of the hypervisor's interrupts that have lasted for a second. */
+static void end_pauses(const struct processor *processor)
+{
+    refused_dma_watch(processor->vcpu);
+    input_flow_watch(processor->vcpu->partition->constant.system, register_read(cntpct_el0),
+                     register_read(cntfrq_el0));
+}
+
 void watch_look_on_own_core(struct processor *processor)
 {
     const struct description_board *board = &processor->vcpu->partition->constant.system->board;
@@ -52,11 +60,10 @@ void watch_look_on_own_core(struct processor *processor)
     }
     processor->looked = now;
     look_at(processor, board->uart_interrupt, OVERDUE_UART);
-    terminal_resume_input(); /* the core of the VCPU that was to take its keys may have halted */
     if (smmu_paused_since() == 0) {
         look_at(processor, board->smmu_interrupt, OVERDUE_SMMU);
     }
-    refused_dma_watch(processor->vcpu);
+    end_pauses(processor);
 }
 
 /* Sets the timer of a processor that is not shared. */
@@ -67,26 +74,33 @@ static void set_timer(const struct processor *processor)
     instruction_barrier(); /* the timer's line is low before an interrupt is acknowledged or ends */
 }
 
-void watch_limit_pause(struct processor *processor)
+void watch_limit_pauses(struct processor *processor)
 {
-    uint64_t since = smmu_paused_since();
+    uint64_t dma = smmu_paused_since(), input = input_flow_paused_since();
+    uint64_t first = input == 0 || (dma != 0 && dma < input) ? dma : input;
 
-    if (since == 0) { /* the pause has ended already */
+    if (first == 0) { /* the pause has ended already */
         return;
     }
     if (processor->shared != NULL) {
-        scheduler_limit_pause(processor, since + register_read(cntfrq_el0));
+        scheduler_limit_pause(processor, first + register_read(cntfrq_el0));
         return;
     }
-    processor->pause_ends = since + register_read(cntfrq_el0);
+    processor->pause_ends = first + register_read(cntfrq_el0);
     set_timer(processor);
+}
+
+void watch_end_pauses(struct processor *processor)
+{
+    end_pauses(processor);
+    watch_limit_pauses(processor); /* another one */
 }
 
 void watch_handle_timer(struct processor *processor)
 {
     processor->pause_ends = 0;
     set_timer(processor);
-    refused_dma_watch(processor->vcpu);
+    watch_end_pauses(processor);
 }
 
 void watch_begin_wait(const struct processor *processor)

@@ -24,9 +24,13 @@ static inline void watch_look(struct processor *processor)
     }
 }
 
-/* Sets the processor's timer for the end of the pause of the SMMU's interrupt that this processor
- * has begun (smmu_pause_events()): no other processor need execute the hypervisor then. */
-void watch_limit_pause(struct processor *processor);
+/* Sets the processor's timer for the end of the pauses of the hypervisor's interrupts, one of which
+ * this processor may have begun (smmu_pause_events(), input_flow_pause()): no other processor need
+ * execute the hypervisor then. */
+void watch_limit_pauses(struct processor *processor);
+
+/* Ends the pauses that have lasted for a second, and sets the timer for the others. */
+void watch_end_pauses(struct processor *processor);
 
 /* Handles the expiry of the timer of a processor that is not shared. */
 void watch_handle_timer(struct processor *processor);

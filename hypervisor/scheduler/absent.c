@@ -43,10 +43,9 @@ bool scheduler_forward_interrupt(struct vcpu *vcpu, uint32_t number)
     return false;
 }
 
-void scheduler_timer(struct vcpu *vcpu)
+void scheduler_timer(struct processor *processor)
 {
-    (void)vcpu;
-    watch_handle_timer(processor_this());
+    watch_handle_timer(processor);
 }
 
 void scheduler_limit_pause(struct processor *processor, uint64_t time)

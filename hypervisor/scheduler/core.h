@@ -51,8 +51,8 @@ struct shared_core {
      * VCPU executes without an exit, because one of its VCPUs has taken a source. UINT64_MAX:
      * never. */
     uint64_t look_due;
-    /* Value of CNTPCT_EL0 at which the core enables the SMMU's interrupt that it has disabled.
-     * UINT64_MAX: it has not disabled it. */
+    /* Value of CNTPCT_EL0 at which the core ends a pause (entry/watch.h). UINT64_MAX: there is
+     * none. */
     uint64_t pause_ends;
     uint64_t exit_due; /* the earlier one of both: shared_core_set_exit_due() */
 };

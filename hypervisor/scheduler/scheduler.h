@@ -55,10 +55,10 @@ bool scheduler_has_interrupt(void);
 bool scheduler_forward_interrupt(struct vcpu *vcpu, uint32_t number);
 
 /* Handles the expiry of the processor's timer. */
-void scheduler_timer(struct vcpu *vcpu);
+void scheduler_timer(struct processor *processor);
 
 /* Lets a processor that is shared execute the hypervisor at `time`, a value of CNTPCT_EL0:
- * scheduler_timer() enables the SMMU's interrupt then (refused_dma_watch()). */
+ * scheduler_timer() calls watch_end_pauses() then. */
 void scheduler_limit_pause(struct processor *processor, uint64_t time);
 
 /* Names the partition for which an interrupt of the hypervisor's device is: scheduler_message()

@@ -13,7 +13,6 @@
 #include "hypervisor/registers.h"
 #include "partition/fault.h"
 #include "partition/recall.h"
-#include "partition/refused_dma.h"
 #include "scheduler/core.h"
 #include "scheduler/ledger.h"
 #include "vcpu/controls.h"
@@ -454,19 +453,20 @@ void scheduler_limit_pause(struct processor *processor, uint64_t time)
     core->reschedule = true; /* the choice that follows sets the timer */
 }
 
-/* Enables the SMMU's interrupt if it has been disabled for a second, by whichever core. */
-static void end_pause(struct shared_core *core, const struct vcpu *vcpu)
+/* Ends the pauses that have lasted for a second, whichever core has begun them. */
+static void end_pauses(struct processor *processor)
 {
+    struct shared_core *core = processor->shared;
+
     if (register_read(cntpct_el0) >= core->pause_ends) {
         core->pause_ends = UINT64_MAX;
         shared_core_set_exit_due(core);
     }
-    refused_dma_watch(vcpu);
+    watch_end_pauses(processor);
 }
 
-void scheduler_timer(struct vcpu *vcpu)
+void scheduler_timer(struct processor *processor)
 {
-    struct processor *processor = processor_this();
     struct shared_core *core = processor->shared;
     unsigned due;
 
@@ -480,7 +480,7 @@ void scheduler_timer(struct vcpu *vcpu)
     if (due != POLICY_NONE) {
         wake_vcpu(processor, core->vcpus[due]);
     } else {
-        end_pause(core, vcpu);
+        end_pauses(processor);
     }
     core->reschedule = true;
     instruction_barrier(); /* the timer's line is low before its interrupt ends */

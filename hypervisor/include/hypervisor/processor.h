@@ -33,8 +33,8 @@ struct processor {
      * respond. The syndrome is 0 if there was none since a partition was last stopped for one. */
     uint64_t device_syndrome, device_address; /* SYNDROME_UNKNOWN_REASON: without an exception */
     uint64_t looked;                          /* entry/watch.c: CNTPCT_EL0 at the last check */
-    /* entry/watch.c: CNTPCT_EL0 at which the processor, which is not shared, enables the SMMU's
-     * interrupt that it has disabled; 0: it has not disabled it. */
+    /* entry/watch.c: CNTPCT_EL0 at which the processor, which is not shared, ends a pause of an
+     * interrupt; 0: there is none. */
     uint64_t pause_ends;
     uint32_t
         reader; /* entry/watch.c: index of the partition that took over the SMMU's interrupt last */

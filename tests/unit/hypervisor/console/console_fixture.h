@@ -15,11 +15,14 @@
 #define FIXTURE_UART     0x9000000u
 #define FIXTURE_UART_SPI 33u
 
+#define FIXTURE_SECOND 1000u /* frequency of the counter */
+
 struct fake {
     char printed[1u << 20]; /* output of the PL011, terminated by 0 */
     size_t printed_bytes;
     uint8_t typed[4096]; /* bytes in its receive FIFO */
     size_t typed_first, typed_bytes;
+    uint64_t now;   /* CNTPCT_EL0 */
     bool full;      /* the transmit FIFO is full */
     bool yields;    /* printing sometimes lets other threads run */
     uint64_t looks; /* number of reads of the flags */

@@ -110,7 +110,7 @@ static const char *take_line(const char *line, char got[PARTITIONS][2 * TEXT_BYT
     const char *end = strstr(line, "\r\n");
 
     require(text != NULL && end != NULL && text < end, "each line has a name and an end");
-    if (strncmp(line, "bulkhead| the input is for ", 27) == 0) {
+    if (strncmp(line, "bulkhead| ", 10) == 0) { /* about the input */
         return end + 2;
     }
     require(partition == 0 || strncmp(line, "linux| ", 7) == 0,

@@ -2,6 +2,9 @@
 /* Tests which partition receives the terminal's input. */
 #include "console_fixture.h"
 
+#include "console/input_flow.h"
+#include "console/key_queue.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <string.h>
@@ -184,7 +187,7 @@ static uint32_t receive(const char *text, uint32_t *recalled)
     strcpy((char *)fake.typed, text);
     fake.typed_first = 0;
     fake.typed_bytes = strlen(text);
-    calls = input_receive(&fixture_system);
+    calls = input_receive(&fixture_system, fake.now);
     *recalled = calls.recalled;
     return calls.called;
 }
@@ -215,9 +218,12 @@ static void test_command_for_a_partition_that_takes_no_keys(void **state)
     for (unsigned i = 0; i < 10; i++) {
         (void)receive("fifteen to lose", &recalled);
     }
+    assert_int_equal(receive("\x1es", &recalled), 0); /* for a second at most */
+    input_flow_watch(&fixture_system, FIXTURE_SECOND + 1, FIXTURE_SECOND);
     assert_int_equal(receive("\x1es", &recalled), 1u << LINUX);
     assert_int_equal(recalled, 1u << LINUX);
-    assert_string_equal(fixture_printed(), "");
+    assert_string_equal(fixture_printed(),
+                        "bulkhead| linux takes no input: further bytes are lost\r\n");
     assert_int_equal(receive("\x1er", &recalled), 1u << LINUX);
     assert_int_equal(recalled, 1u << LINUX);
     assert_string_equal(fixture_printed(), "bulkhead| linux waits: core 0 does not answer\r\n");
@@ -237,7 +243,7 @@ static void test_room_for_the_partition_with_the_input(void **state)
     uint32_t called;
 
     (void)state;
-    assert_int_equal(input_receive(&fixture_system).called, 0);
+    assert_int_equal(input_receive(&fixture_system, fake.now).called, 0);
     fake.full = true;
     for (unsigned i = 0; i < 40; i++) {
         fixture_write(LINUX, UARTDR, 'x');
@@ -249,31 +255,115 @@ static void test_room_for_the_partition_with_the_input(void **state)
     fake.full = false;
     do {
         assert_true((fake.mask & INTERRUPT_TRANSMIT) != 0);
-        called = input_receive(&fixture_system).called;
+        called = input_receive(&fixture_system, fake.now).called;
     } while (called == 0);
     assert_int_equal(called, 1u << LINUX);
     assert_true(fake.raised[LINUX] > 0);
 }
 
-/* Endless input does not keep the monitor busy. Input beyond the buffer is lost, but not the key
- * that switches the input. */
-static void test_input_beyond_the_buffer(void **state)
+/* The same text for each test. Returns it, terminated by 0. */
+static const char *long_text(size_t bytes)
 {
-    char text[CONSOLE_INPUT_BYTES + 101];
+    static char text[sizeof(fake.typed) + 1];
+
+    for (size_t i = 0; i < bytes; i++) {
+        text[i] = (char)('a' + i % 26);
+    }
+    text[bytes] = '\0';
+    return text;
+}
+
+/* Bytes that wait in the PL011. */
+static void paste(const char *text)
+{
+    fake.typed_bytes = strlen(text);
+    memcpy(fake.typed, text, fake.typed_bytes);
+    fake.typed_first = 0;
+}
+
+/* Handles interrupts as long as there is input and they are enabled. */
+static void take_input(void)
+{
+    for (unsigned n = 0; fake.typed_bytes != 0 && (fake.mask & INTERRUPT_RECEIVE) != 0; n++) {
+        assert_true(n < 1000);
+        fixture_interrupt();
+    }
+}
+
+/* An exit handles few bytes. Those that a guest does not read at once wait, and none is lost. */
+static void test_pasted_input(void **state)
+{
+    const char *text = long_text(sizeof(fake.typed));
+    size_t read = 0;
 
     (void)state;
-    memset(text, 'x', sizeof(text) - 1);
-    text[sizeof(text) - 1] = '\0';
-    memcpy(fake.typed, text, sizeof(text) - 1);
-    fake.typed_bytes = sizeof(text) - 1;
+    paste(text);
     fixture_interrupt();
-    assert_int_equal(fake.typed_bytes, sizeof(text) - 1 - 16);
+    assert_int_equal(fake.typed_bytes, sizeof(fake.typed) - 16);
+    while (read < sizeof(fake.typed)) {
+        take_input();
+        for (unsigned n = 0; n < 5 && read < sizeof(fake.typed); n++) {
+            assert_int_equal(fixture_read(LINUX, UARTFR) & FLAG_RECEIVE_EMPTY, 0);
+            assert_int_equal(fixture_read(LINUX, UARTDR), text[read]);
+            read++;
+        }
+    }
+    expect_input(LINUX, "");
+    assert_int_equal(fake.typed_bytes, 0);
+    assert_string_equal(fixture_printed(), "");
+}
+
+/* A guest that reads nothing keeps Ctrl-] and Ctrl-^ waiting for a second. Then bytes are lost, and
+ * messages say so. */
+static void test_guest_that_reads_nothing(void **state)
+{
+    char text[1001];
+
+    (void)state;
+    fake.now = 5 * FIXTURE_SECOND;
+    memcpy(text, long_text(sizeof(text) - 1), sizeof(text));
     text[sizeof(text) - 2] = 0x1d;
-    fixture_type(text);
+    paste(text);
+    take_input();
+    assert_true(fake.typed_bytes > 400);
+    input_flow_watch(&fixture_system, fake.now + FIXTURE_SECOND - 1, FIXTURE_SECOND);
+    assert_int_equal(fake.mask & INTERRUPT_RECEIVE, 0);
+    input_flow_watch(&fixture_system, fake.now + FIXTURE_SECOND + 1, FIXTURE_SECOND);
+    take_input();
     assert_int_equal(terminal_input_owner(), CONTROL);
-    text[CONSOLE_INPUT_BYTES] = '\0';
+    assert_string_equal(fixture_printed(),
+                        "bulkhead| linux takes no input: further bytes are lost\r\n"
+                        "bulkhead| the input is for control\r\n");
+    text[CONSOLE_INPUT_BYTES + KEY_QUEUE_KEYS - 1] = '\0';
     expect_input(LINUX, text);
-    expect_input(CONTROL, "");
+    assert_string_equal(fixture_printed(),
+                        "bulkhead| linux takes input again; bytes that were lost: 488\r\n");
+    fixture_type("\x1dx");
+    expect_input(LINUX, "x");
+    assert_string_equal(fixture_printed(), "bulkhead| the input is for linux\r\n");
+}
+
+/* What was typed for a guest that did not read it is there for the next one. */
+static void test_input_that_waits_for_the_next_guest(void **state)
+{
+    const char *text = long_text(CONSOLE_INPUT_BYTES + 50);
+
+    (void)state;
+    paste(text);
+    take_input();
+    uart_hold_input(&fixture_partitions[LINUX]);
+    uart_reset(&fixture_partitions[LINUX]);
+    uart_release_input(&fixture_partitions[LINUX]);
+    expect_input(LINUX, text + CONSOLE_INPUT_BYTES);
+}
+
+/* A command stops a guest that reads nothing. */
+static void test_command_behind_input_that_waits(void **state)
+{
+    (void)state;
+    paste(long_text(CONSOLE_INPUT_BYTES + 100));
+    take_input();
+    assert_int_equal(type("\x1es"), REQUEST_STOP);
 }
 
 /* An exit handles few of the keys that are no bytes for the guest, and no key is lost. */
@@ -312,7 +402,7 @@ static void test_keys_wait_for_a_partition_on_a_shared_core(void **state)
     memcpy(fake.typed, text, sizeof(text) - 1);
     fake.typed_bytes = sizeof(text) - 1;
     while ((fake.mask & INTERRUPT_RECEIVE) != 0 && fake.typed_bytes != 0) {
-        (void)input_receive(&fixture_system);
+        (void)input_receive(&fixture_system, fake.now);
         interrupts++;
     }
     assert_int_equal(interrupts, 7); /* 16 keys each */
@@ -323,7 +413,7 @@ static void test_keys_wait_for_a_partition_on_a_shared_core(void **state)
     while (terminal_has_key(LINUX) || fake.typed_bytes != 0) {
         assert_int_equal(input_take(&fixture_partitions[LINUX]), REQUEST_NONE);
         if ((fake.mask & INTERRUPT_RECEIVE) != 0 && fake.typed_bytes != 0) {
-            (void)input_receive(&fixture_system);
+            (void)input_receive(&fixture_system, fake.now);
         }
         assert_true(taken++ < sizeof(text));
     }
@@ -346,7 +436,10 @@ int main(void)
         cmocka_unit_test_setup(test_partition_that_takes_no_keys, fixture_set_up),
         cmocka_unit_test_setup(test_command_for_a_partition_that_takes_no_keys, fixture_set_up),
         cmocka_unit_test_setup(test_room_for_the_partition_with_the_input, fixture_set_up),
-        cmocka_unit_test_setup(test_input_beyond_the_buffer, fixture_set_up),
+        cmocka_unit_test_setup(test_pasted_input, fixture_set_up),
+        cmocka_unit_test_setup(test_guest_that_reads_nothing, fixture_set_up),
+        cmocka_unit_test_setup(test_input_that_waits_for_the_next_guest, fixture_set_up),
+        cmocka_unit_test_setup(test_command_behind_input_that_waits, fixture_set_up),
         cmocka_unit_test_setup(test_many_command_keys, fixture_set_up),
         cmocka_unit_test_setup(test_keys_wait_for_a_partition_on_a_shared_core, fixture_set_up),
     };

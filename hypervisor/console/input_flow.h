@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The flow of typed bytes to the partition that has the input. If its queue is nearly full, the
+ * PL011's interrupts for input are disabled: the bytes stay in the PL011's FIFO, and whoever sends
+ * them sees that it is full. They are enabled when the partition has taken bytes. A partition that
+ * takes none for a second is deaf: bytes that find its queue full are lost, so that Ctrl-] and
+ * Ctrl-^ are read. A message says so at once, and another one how many were lost, when the
+ * partition takes bytes again.
+ *
+ * Any core. Times are values of CNTPCT_EL0.
+ */
+#ifndef CONSOLE_INPUT_FLOW_H
+#define CONSOLE_INPUT_FLOW_H
+
+#include "hypervisor/partition.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Begins with a flow for all partitions. Boot. */
+void input_flow_start(void);
+
+/* Disables the PL011's interrupts for input from `now` on. */
+void input_flow_pause(uint64_t now);
+
+/* Enables them again, if they are disabled. */
+void input_flow_resume(void);
+
+/* Returns the time at which they were disabled; 0: they are enabled. */
+uint64_t input_flow_paused_since(void);
+
+/* Returns true if the partition's queue is not waited for. `partition`: index. */
+bool input_flow_is_deaf(uint32_t partition);
+
+/* If the interrupts have been disabled for `second` ticks, makes the partition that has the input
+ * deaf, and enables them. */
+void input_flow_watch(const struct description *system, uint64_t now, uint64_t second);
+
+/* Counts bytes for the partition that were lost. */
+void input_flow_lose(uint32_t partition, uint32_t bytes);
+
+/* The partition has taken bytes: it is deaf no more. Enables the interrupts, if it has the input.
+ */
+void input_flow_take(const struct partition *partition);
+
+#endif
