@@ -85,15 +85,18 @@ def _rte_ring(*configurations: tuple[str, int]) -> tuple[Candidate, ...]:
 _OUR_RING = {8: 16 * KIB, 64: 16 * KIB, KIB: 64 * KIB, 64 * KIB: 4096 * KIB}
 _OUR_RINGS_OF_RUNS = {
     **{size: (ring,) for size, ring in _OUR_RING.items()},
-    8: (16 * KIB, 1024 * KIB),
+    8: (16 * KIB, 256 * KIB, 1024 * KIB),
 }
 _RTE_RING = {
     (8, 1): (("copy", 16 * KIB), ("copy-bulk", 16 * KIB), ("zero-copy", 16 * KIB)),
     (8, BATCH): (
         ("copy", 16 * KIB),
         ("copy", 64 * KIB),
+        ("zero-copy", 64 * KIB),
+        ("zero-copy", 256 * KIB),
         ("zero-copy", 1024 * KIB),
         ("zero-copy-bulk", 16 * KIB),
+        ("zero-copy-bulk", 64 * KIB),
     ),
     (64, 1): (("copy", 64 * KIB), ("zero-copy", 16 * KIB)),
     (64, BATCH): (("copy", 8 * KIB), ("zero-copy", 16 * KIB), ("pool", 16 * KIB)),

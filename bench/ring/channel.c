@@ -29,20 +29,22 @@ ALWAYS_INLINE uint32_t write_batch(struct send_batch *batch, struct shape shape,
 
 ALWAYS_INLINE uint32_t write_run(struct send_run *run, struct shape shape, uint64_t number)
 {
-    while (run->count < shape.batch) {
-        uint8_t *place = send_run_reserve(run);
+    uint64_t count;
+    uint8_t *places = send_run_reserve_many(run, shape.batch, &count);
 
-        if (place == NULL) {
-            break;
-        }
-        write_content(place, shape, number + run->count);
-        send_run_commit(run);
-    }
-    return (uint32_t)run->count;
+    write_contents(places, shape, number, count);
+    send_run_commit_many(run, count);
+    return (uint32_t)count;
 }
 
 ALWAYS_INLINE uint32_t read_batch(struct receive_batch *batch, struct shape shape, uint64_t number)
 {
+    uint64_t count;
+    uint32_t run_tag;
+    const uint8_t *contents =
+        receive_batch_next_many(batch, shape.bytes, shape.batch, &count, &run_tag);
+
+    check_contents(contents, shape, number, count);
     while (batch->count < shape.batch) {
         uint64_t length;
         uint32_t tag;

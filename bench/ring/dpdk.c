@@ -32,9 +32,7 @@ ALWAYS_INLINE uint32_t copy_in(struct side *side, struct shape shape, uint64_t n
     _Alignas(64) uint8_t messages[BATCH_MAX * COPY_BYTES_MAX];
     unsigned bytes = (unsigned)shape.bytes;
 
-    for (uint32_t i = 0; i < shape.batch; i++) {
-        write_content(messages + i * bytes, shape, number + i);
-    }
+    write_contents(messages, shape, number, shape.batch);
     return bulk ? rte_ring_sp_enqueue_bulk_elem(side->out, messages, bytes, shape.batch, NULL)
                 : rte_ring_sp_enqueue_burst_elem(side->out, messages, bytes, shape.batch, NULL);
 }
@@ -47,18 +45,8 @@ ALWAYS_INLINE uint32_t copy_out(struct side *side, struct shape shape, uint64_t 
         bulk ? rte_ring_sc_dequeue_bulk_elem(side->in, messages, bytes, shape.batch, NULL)
              : rte_ring_sc_dequeue_burst_elem(side->in, messages, bytes, shape.batch, NULL);
 
-    for (uint32_t i = 0; i < count; i++) {
-        check_content(messages + i * bytes, shape, number + i);
-    }
+    check_contents(messages, shape, number, count);
     return count;
-}
-
-/* Returns the place of a message of the reserved ones. */
-ALWAYS_INLINE uint8_t *place_of(const struct rte_ring_zc_data *places, struct shape shape,
-                                uint32_t i)
-{
-    return i < places->n1 ? (uint8_t *)places->ptr1 + i * shape.bytes
-                          : (uint8_t *)places->ptr2 + (i - places->n1) * shape.bytes;
 }
 
 ALWAYS_INLINE uint32_t write_in_place(struct side *side, struct shape shape, uint64_t number,
@@ -73,9 +61,9 @@ ALWAYS_INLINE uint32_t write_in_place(struct side *side, struct shape shape, uin
     if (count == 0) {
         return 0;
     }
-    for (uint32_t i = 0; i < count; i++) {
-        write_content(place_of(&places, shape, i), shape, number + i);
-    }
+    /* The places before the end of the ring, and those at its begin. */
+    write_contents(places.ptr1, shape, number, places.n1);
+    write_contents(places.ptr2, shape, number + places.n1, count - places.n1);
     rte_ring_enqueue_zc_elem_finish(side->out, count);
     return count;
 }
@@ -92,9 +80,8 @@ ALWAYS_INLINE uint32_t read_in_place(struct side *side, struct shape shape, uint
     if (count == 0) {
         return 0;
     }
-    for (uint32_t i = 0; i < count; i++) {
-        check_content(place_of(&places, shape, i), shape, number + i);
-    }
+    check_contents(places.ptr1, shape, number, places.n1);
+    check_contents(places.ptr2, shape, number + places.n1, count - places.n1);
     rte_ring_dequeue_zc_elem_finish(side->in, count);
     return count;
 }

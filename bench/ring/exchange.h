@@ -100,6 +100,22 @@ ALWAYS_INLINE void check_content(const void *place, struct shape shape, uint64_t
     }
 }
 
+/* Write and check `count` messages that lie one behind the other. */
+ALWAYS_INLINE void write_contents(void *place, struct shape shape, uint64_t number, uint64_t count)
+{
+    for (uint64_t i = 0; i < count; i++) {
+        write_content((uint8_t *)place + i * shape.bytes, shape, number + i);
+    }
+}
+
+ALWAYS_INLINE void check_contents(const void *place, struct shape shape, uint64_t number,
+                                  uint64_t count)
+{
+    for (uint64_t i = 0; i < count; i++) {
+        check_content((const uint8_t *)place + i * shape.bytes, shape, number + i);
+    }
+}
+
 ALWAYS_INLINE bool is_last(const struct meeting *meeting, uint64_t number)
 {
     return number != 0 && __atomic_load_n(&meeting->last, __ATOMIC_ACQUIRE) == number;

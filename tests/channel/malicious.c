@@ -250,6 +250,20 @@ static void receive_batch(void)
     channel_receive_batch_end(&user.channel, &batch);
 }
 
+static void receive_many(void)
+{
+    struct receive_batch batch = channel_receive_batch_begin(&user.channel);
+    uint64_t length = next_byte() % 64;
+    uint64_t count;
+    uint32_t tag;
+    const uint8_t *contents = receive_batch_next_many(&batch, length, next_byte(), &count, &tag);
+
+    for (uint64_t i = 0; i < count; i++) {
+        check_received(contents + i * ring_run_step(length), length);
+    }
+    channel_receive_batch_end(&user.channel, &batch);
+}
+
 static void send_run(void)
 {
     struct send_run run = channel_send_run_begin(&user.channel, next_byte() * UINT64_C(3), 1);
@@ -460,6 +474,9 @@ static void use_messages(void)
         break;
     case 4:
         receive_batch();
+        break;
+    case 5:
+        receive_many();
         break;
     default:
         receive();

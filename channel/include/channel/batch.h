@@ -175,6 +175,30 @@ BATCH_INLINE const uint8_t *receive_batch_next(struct receive_batch *batch, uint
     return message + sizeof(struct channel_message);
 }
 
+/* Returns the contents of the next messages of the batch if they are in a run (run.h) and have
+ * `length` bytes each, 1 to CHANNEL_RUN_LENGTH_MAX, and sets *count to their number, at most
+ * `most`, and *tag. They lie one behind the other, at distances of ring_run_step(length). They stay
+ * in place until the batch ends. Otherwise sets *count to 0: receive_batch_next() returns the next
+ * message. A loop over contents that a compiler knows to be contiguous takes fewer instructions
+ * than a call for each. */
+BATCH_INLINE const uint8_t *receive_batch_next_many(struct receive_batch *batch, uint64_t length,
+                                                    uint64_t most, uint64_t *count, uint32_t *tag)
+{
+    const uint8_t *contents = batch->next;
+    uint64_t left;
+
+    *count = 0;
+    *tag = ring_header_tag(batch->run_header);
+    if ((batch->run_header & CHANNEL_RUN_LENGTH_MAX) != length || length == 0) {
+        return contents;
+    }
+    left = (uint64_t)(batch->end - contents) / ring_run_step(length);
+    *count = left < most ? left : most;
+    batch->next += *count * ring_run_step(length);
+    batch->count += *count;
+    return contents;
+}
+
 /* Releases the returned messages: their space is free for the producer. The batch is not empty.
  * Returns true under the conditions of ring_release(). */
 BATCH_INLINE bool ring_receive_batch_end(struct ring_consumer *consumer,

@@ -82,6 +82,25 @@ BATCH_INLINE void send_run_commit(struct send_run *run)
     run->count++;
 }
 
+/* Returns the places for the next messages of the run, aligned to 8 bytes and one behind the other
+ * at distances of ring_run_step() of the run's length, and sets *count to their number: at most
+ * `most`, 0 if the run has no space. They stay reserved until send_run_commit_many(). */
+BATCH_INLINE uint8_t *send_run_reserve_many(const struct send_run *run, uint64_t most,
+                                            uint64_t *count)
+{
+    uint64_t space = (uint64_t)(run->end - run->next) / run->step;
+
+    *count = space < most ? space : most;
+    return run->next;
+}
+
+/* Completes the first `count` of the reserved messages. */
+BATCH_INLINE void send_run_commit_many(struct send_run *run, uint64_t count)
+{
+    run->next += count * run->step;
+    run->count += count;
+}
+
 /* Publishes the committed messages to the consumer. The run is not empty. */
 BATCH_INLINE void ring_send_run_end(struct ring_producer *producer, const struct send_run *run)
 {

@@ -47,6 +47,22 @@ static uint64_t send_run(struct channel *channel, uint64_t length, uint64_t firs
     return run.count;
 }
 
+/* Does the same with one reservation. */
+static uint64_t send_many(struct channel *channel, uint64_t length, uint64_t first, uint64_t most)
+{
+    struct send_run run = channel_send_run_begin(channel, length, (uint32_t)length);
+    uint64_t count;
+    uint8_t *places = send_run_reserve_many(&run, most, &count);
+
+    assert_true(count <= most);
+    for (uint64_t i = 0; i < count; i++) {
+        fill(places + i * ring_run_step(length), length, first + i);
+    }
+    send_run_commit_many(&run, count);
+    channel_send_run_end(channel, &run);
+    return count;
+}
+
 /* Receives a message of a run. Looks at it twice. */
 static void expect(struct channel *channel, uint64_t length, uint64_t number)
 {
@@ -85,6 +101,56 @@ static uint64_t receive_batch(struct channel *channel, uint64_t length, uint64_t
     }
     channel_receive_batch_end(channel, &batch);
     return batch.count;
+}
+
+/* Receives up to `most` messages of a run with one call. Returns how many. */
+static uint64_t receive_many(struct channel *channel, uint64_t length, uint64_t first,
+                             uint64_t most)
+{
+    struct receive_batch batch = channel_receive_batch_begin(channel);
+    uint64_t count = UINT64_MAX;
+    uint32_t tag = 0;
+    const uint8_t *contents = receive_batch_next_many(&batch, length, most, &count, &tag);
+
+    assert_true(count <= most);
+    assert_int_equal(batch.count, count);
+    for (uint64_t i = 0; i < count; i++) {
+        assert_int_equal(tag, length);
+        check(contents + i * ring_run_step(length), length, first + i);
+    }
+    channel_receive_batch_end(channel, &batch);
+    return count;
+}
+
+static void test_contiguous_messages(void **state)
+{
+    struct pair_fixture *fixture = *state;
+
+    assert_int_equal(receive_many(fixture->receiver, 5, 0, BYTES), 0);
+    assert_int_equal(send_many(fixture->sender, 5, 0, 6), 6);
+    assert_int_equal(send_many(fixture->sender, 8, 6, 3), 3);
+    assert_int_equal(channel_send(fixture->sender, "12345678", 8, 1), CHANNEL_DONE);
+    assert_int_equal(receive_many(fixture->receiver, 0, 0, BYTES), 0);
+    assert_int_equal(receive_many(fixture->receiver, 8, 0, BYTES), 0); /* another length */
+    assert_int_equal(receive_many(fixture->receiver, 5, 0, 0), 0);
+    assert_int_equal(receive_many(fixture->receiver, 5, 0, 4), 4);
+    expect(fixture->receiver, 5, 4);
+    assert_int_equal(receive_many(fixture->receiver, 5, 5, BYTES), 1);
+    assert_int_equal(receive_many(fixture->receiver, 8, 6, UINT64_MAX), 3);
+    assert_int_equal(receive_many(fixture->receiver, 8, 9, BYTES), 0); /* not in a run */
+    assert_int_equal(fixture->pair.sections[1]->control.received, 9);
+}
+
+static void test_contiguous_places_end_with_the_space(void **state)
+{
+    struct pair_fixture *fixture = *state;
+
+    assert_int_equal(send_many(fixture->sender, 8, 0, UINT64_MAX), LONGEST);
+    assert_int_equal(send_many(fixture->sender, 8, LONGEST, UINT64_MAX), LONGEST);
+    assert_int_equal(send_many(fixture->sender, 8, 0, UINT64_MAX), 0);
+    assert_int_equal(send_many(fixture->sender, 0, 0, UINT64_MAX), 0);
+    assert_int_equal(receive_many(fixture->receiver, 8, 0, UINT64_MAX), LONGEST);
+    assert_int_equal(receive_many(fixture->receiver, 8, LONGEST, UINT64_MAX), LONGEST);
 }
 
 static void test_a_run_is_seen_at_its_end(void **state)
@@ -200,7 +266,10 @@ static void send_some(struct pair_fixture *fixture, struct traffic *traffic, uin
     uint64_t count = 0;
 
     if (random % 2 == 0) {
-        count = send_run(fixture->sender, length, traffic->sent, random / 512 % 80);
+        uint64_t most = random / 512 % 80;
+
+        count = random / 4 % 2 == 0 ? send_run(fixture->sender, length, traffic->sent, most)
+                                    : send_many(fixture->sender, length, traffic->sent, most);
     } else {
         uint8_t content[40];
 
@@ -221,6 +290,11 @@ static void receive_some(struct pair_fixture *fixture, struct traffic *traffic, 
 
     if (traffic->received == traffic->sent) {
         pair_expect_nothing(fixture->receiver);
+        return;
+    }
+    if (random % 4 == 3) { /* the next message need not be in a run */
+        traffic->received +=
+            receive_many(fixture->receiver, length, traffic->received, random / 4 % 80);
         return;
     }
     if (random % 2 == 0) {
@@ -382,6 +456,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_a_run_is_seen_at_its_end, pair_set_up, pair_tear_down),
+        cmocka_unit_test_setup_teardown(test_contiguous_messages, pair_set_up, pair_tear_down),
+        cmocka_unit_test_setup_teardown(test_contiguous_places_end_with_the_space, pair_set_up,
+                                        pair_tear_down),
         cmocka_unit_test_setup_teardown(test_a_batch_has_the_rest_of_a_run, pair_set_up,
                                         pair_tear_down),
         cmocka_unit_test_setup_teardown(test_space_becomes_free_within_a_run, pair_set_up,
