@@ -123,15 +123,17 @@ static bool put(const struct side *side, uint64_t length, uint32_t tag)
     return place != NULL;
 }
 
-/* Waits for one answer. Returns false if the peer ended. */
+/* Waits for one answer, and reads it. Returns false if the peer ended. */
 static bool take_answer(const struct side *side)
 {
     uint64_t length;
     uint32_t tag;
+    const uint8_t *content = poll_message(side, &length, &tag);
 
-    if (poll_message(side, &length, &tag) == NULL) {
+    if (content == NULL) {
         return false;
     }
+    read_content(content, length);
     channel_receive_end(linux_channel(side->endpoint));
     return true;
 }
