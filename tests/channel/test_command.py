@@ -154,6 +154,21 @@ def test_bench_prints_figures(start: Start) -> None:
     assert outcome(listener)[0] == 0
 
 
+def test_bench_sends_in_an_interval_and_makes_no_more_round_trips_than_wanted(start: Start) -> None:
+    listener = start("bench", "./c", "-e", "1", "--listen")
+    status, output, errors = outcome(start("bench", "./c", "-n", "3", "-i", "0.02", "-T", "0"))
+    assert (status, errors) == (0, b"")
+    (line,) = output.decode().splitlines()
+    found = re.match(r"throughput: 3 messages of 8 bytes in ([\d.]+) s: ", line)
+    assert found
+    assert float(found[1]) >= 0.04  # the third one is sent two intervals after the first one
+    assert outcome(listener)[0] == 0
+    listener = start("bench", "./c", "-e", "1", "--listen")
+    status, output, _ = outcome(start("bench", "./c", "-n", "1", "--trips", "1"))
+    assert (status, len(output.splitlines())) == (0, 2)
+    assert outcome(listener)[0] == 0
+
+
 def test_calls_are_answered(start: Start) -> None:
     server = start("answer", "./c", "-e", "1", "-k")
     assert server.stdin is not None
@@ -550,6 +565,8 @@ BAD = [
     (("send",), "name a command and a channel: see --help"),
     (("send", "./c", "-e", "2"), "option -e: '2' is no valid value: see --help"),
     (("send", "./c", "-t", "soon"), "option -t: 'soon' is no valid value: see --help"),
+    (("bench", "./c", "-T", "10001"), "option -T: '10001' is no valid value: see --help"),
+    (("bench", "./c", "-i", "-1"), "option -i: '-1' is no valid value: see --help"),
     (("receive", "./c", "-n", "0"), "option -n: '0' is no valid value: see --help"),
     (("send", "./c", "-r", "8T"), "option -r: '8T' is no valid value: see --help"),
     (

@@ -10,6 +10,8 @@
 #define STATUS_TIMEOUT 1 /* the time passed, or the peer ended, before all was done */
 #define STATUS_PROBLEM 2
 
+#define ROUND_TRIPS_MAX UINT64_C(10000)
+
 /* Tags of the command's messages. Those of its calls are larger (CALL_TAG). */
 enum { TAG_MESSAGE, TAG_END_OF_STREAM, TAG_ECHO, TAG_POLL };
 
@@ -22,7 +24,9 @@ struct options {
     uint64_t timeout; /* nanoseconds; CHANNEL_FOREVER */
     uint64_t count;   /* 0: no limit */
     uint64_t bytes;
-    bool keeps; /* goes on with the peer's next life */
+    uint64_t trips;    /* round trips that bench measures */
+    uint64_t interval; /* nanoseconds between two messages that bench sends; 0: none */
+    bool keeps;        /* goes on with the peer's next life */
     bool listens;
     char **words; /* the rest of the command line */
 };

@@ -39,6 +39,9 @@ static const char help[] =
     "                        longest time in which it neither sends nor receives\n"
     "  -n, --count=COUNT     end after so many messages\n"
     "  -s, --size=BYTES      the size of bench's messages (default 8)\n"
+    "  -i, --interval=SECONDS  bench: the time from one message to the next one, one way\n"
+    "                        (default: none)\n"
+    "  -T, --trips=COUNT     bench: the number of round trips, 0 to 10000 (default 10000)\n"
     "  -k, --keep            receive, answer: go on when the peer has ended\n"
     "  -l, --listen          bench: answer the other side\n"
     "  -h, --help            print this text\n"
@@ -50,6 +53,7 @@ static const struct option long_options[] = {
     {"ring", required_argument, NULL, 'r'},  {"timeout", required_argument, NULL, 't'},
     {"count", required_argument, NULL, 'n'}, {"size", required_argument, NULL, 's'},
     {"keep", no_argument, NULL, 'k'},        {"listen", no_argument, NULL, 'l'},
+    {"trips", required_argument, NULL, 'T'}, {"interval", required_argument, NULL, 'i'},
     {"help", no_argument, NULL, 'h'},        {NULL, 0, NULL, 0},
 };
 
@@ -164,6 +168,10 @@ static bool read_option(struct options *options, int letter)
         return read_number(optarg, UINT64_MAX, &options->count) && options->count > 0;
     case 's':
         return read_number(optarg, CHANNEL_RING_MAX, &options->bytes);
+    case 'i':
+        return read_seconds(optarg, &options->interval);
+    case 'T':
+        return read_number(optarg, ROUND_TRIPS_MAX, &options->trips);
     case 'k':
         options->keeps = true;
         return true;
@@ -178,7 +186,8 @@ static int read_options(int count, char **arguments, struct options *options)
 {
     int letter;
 
-    while ((letter = getopt_long(count, arguments, "e:K:r:t:n:s:klh", long_options, NULL)) != -1) {
+    while ((letter = getopt_long(count, arguments, "e:K:r:t:n:s:i:T:klh", long_options, NULL)) !=
+           -1) {
         if (letter == '?') {
             return STATUS_PROBLEM; /* getopt has printed a line */
         }
@@ -283,6 +292,7 @@ int main(int count, char **arguments)
         .ring_bytes = RING_BYTES,
         .timeout = CHANNEL_FOREVER,
         .bytes = 8,
+        .trips = ROUND_TRIPS_MAX,
         .words = &arguments[count],
     };
     struct linux_endpoint *endpoint;

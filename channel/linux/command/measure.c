@@ -7,13 +7,15 @@
 #include "command.h"
 
 #include "channel/copy.h"
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define COUNT_DEFAULT UINT64_C(1000000)
-#define ROUND_TRIPS   UINT64_C(10000)
 #define POLL_NS       UINT64_C(50000)
+#define NANOSECONDS   UINT64_C(1000000000) /* in a second */
 
 struct side {
     struct linux_endpoint *endpoint;
@@ -138,6 +140,27 @@ static bool take_answer(const struct side *side)
     return true;
 }
 
+/* Sleeps until the time of linux_now(). */
+static void sleep_until(uint64_t time)
+{
+    const struct timespec until = {
+        .tv_sec = (time_t)(time / NANOSECONDS),
+        .tv_nsec = (long)(time % NANOSECONDS),
+    };
+
+    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR) {
+    }
+}
+
+/* Sends a message one way, `number` intervals after the first one. */
+static bool put_in_time(const struct side *side, uint64_t begin, uint64_t number, uint32_t tag)
+{
+    if (side->options->interval != 0) {
+        sleep_until(begin + number * side->options->interval);
+    }
+    return put(side, side->options->bytes, tag);
+}
+
 static bool measure_throughput(const struct side *side, uint64_t count)
 {
     uint64_t length = side->options->bytes;
@@ -145,11 +168,11 @@ static bool measure_throughput(const struct side *side, uint64_t count)
     double seconds;
 
     for (uint64_t i = 1; i < count; i++) {
-        if (!put(side, length, TAG_MESSAGE)) {
+        if (!put_in_time(side, begin, i - 1, TAG_MESSAGE)) {
             return false;
         }
     }
-    if (!put(side, length, TAG_ECHO) || !take_answer(side)) {
+    if (!put_in_time(side, begin, count - 1, TAG_ECHO) || !take_answer(side)) {
         return false;
     }
     seconds = (double)(linux_now() - begin) / 1e9;
@@ -169,9 +192,13 @@ static int compare(const void *a, const void *b)
 
 static bool measure_round_trips(const struct side *side)
 {
-    static uint64_t times[ROUND_TRIPS];
+    static uint64_t times[ROUND_TRIPS_MAX];
+    uint64_t trips = side->options->trips;
 
-    for (uint64_t i = 0; i < ROUND_TRIPS; i++) {
+    if (trips == 0) {
+        return true;
+    }
+    for (uint64_t i = 0; i < trips; i++) {
         uint64_t begin = linux_now();
 
         if (!put(side, side->options->bytes, TAG_ECHO) || !take_answer(side)) {
@@ -179,11 +206,11 @@ static bool measure_round_trips(const struct side *side)
         }
         times[i] = linux_now() - begin;
     }
-    qsort(times, ROUND_TRIPS, sizeof(times[0]), compare);
+    qsort(times, trips, sizeof(times[0]), compare);
     printf("round trip: minimum %llu ns, median %llu ns, 99.9 %% %llu ns, maximum %llu ns\n",
-           (unsigned long long)times[0], (unsigned long long)times[ROUND_TRIPS / 2],
-           (unsigned long long)times[ROUND_TRIPS - ROUND_TRIPS / 1000],
-           (unsigned long long)times[ROUND_TRIPS - 1]);
+           (unsigned long long)times[0], (unsigned long long)times[trips / 2],
+           (unsigned long long)times[trips - 1 - trips / 1000],
+           (unsigned long long)times[trips - 1]);
     return true;
 }
 
