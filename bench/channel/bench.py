@@ -8,9 +8,9 @@ instructions (QEMU's icount): there it sends messages to itself, and wakes the o
 another machine it sends 1 GiB to the other partition while both poll, and the counters of exits are
 read from the machine's memory before and after.
 
-times: throughput and round trips between two partitions with our kernel, between two with Linux
-(TCP only), from Linux to our kernel and back (systems.py), and by vchan between two guests of Xen
-(vchan.py), in turn.
+times: throughput and round trips between two partitions with our kernel, between two with Linux,
+from Linux to our kernel and back (systems.py), and by vchan between two guests of Xen (vchan.py),
+in turn; what they cost in exits, context switches and processor time (events.py).
 
 budgets: threads on VCPUs of various budgets exchange messages (budgets.py).
 """
@@ -22,7 +22,7 @@ import re
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from bench.channel import budgets, systems, times, vchan
+from bench.channel import budgets, events, systems, times, vchan
 from bench.channel.times import Run
 
 from bulkhead.measuring.bench import BenchContext, BenchResult, Number, environment
@@ -78,6 +78,8 @@ def take_times(context: BenchContext) -> BenchResult:
         times.KERNEL_LINUX: built.kernel_linux,
         times.KERNEL_TO_LINUX: built.kernel_to_linux,
     }
+    if with_dax := built.with_dax():
+        measures[times.LINUXES_ALONE] = with_dax.linuxes_alone
     if xen := vchan.prepare(context, built):
         measures[times.XEN] = xen.measure
     runs: list[Run] = []
@@ -87,7 +89,7 @@ def take_times(context: BenchContext) -> BenchResult:
             runs += [{"pair": pair, **each} for each in context.undisturbed(measure_times)]
     load = round(os.getloadavg()[1], 1)
     times.draw(context.folder, _conditions(context, load), runs)
-    return BenchResult(times.summarise(runs), runs, {"load": load})
+    return BenchResult(times.summarise(runs) | events.summarise(runs), runs, {"load": load})
 
 
 def _conditions(context: BenchContext, load: float) -> str:

@@ -5,15 +5,22 @@
  *
  *   tcp serve                                      discard (port 9) and echo (port 7)
  *   tcp measure ADDRESS MILLISECONDS TRIPS BYTES   a transfer, then round trips of messages
+ *   tcp count ADDRESS MILLISECONDS NAME PERIOD     a transfer of messages of 64 KiB, one in each
+ *                                                  PERIOD microseconds or, if it is 0, as many as
+ *                                                  possible; prints what Linux did meanwhile
+ *
+ * Whoever sends a message writes each byte of it, and whoever receives it reads each byte. For each
+ * connection to discard, the services print what their Linux did meanwhile.
  */
+#include "usage.h"
 #include <arpa/inet.h>
+#include <errno.h>
 #include <netinet/tcp.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -25,6 +32,7 @@
 #define CONNECT_TRIES   100
 #define CONNECT_PAUSE   100000 /* microseconds */
 #define ROUND_TRIPS_MAX 100000
+#define PRINT_PAUSE     200000 /* microseconds */
 
 static uint8_t buffer[MESSAGE_MAX];
 static volatile uint64_t content_sum; /* so that the content is read */
@@ -41,6 +49,16 @@ static _Noreturn void fail(const char *what)
 {
     perror(what);
     exit(1);
+}
+
+/* Makes a message. */
+static void fill(size_t bytes)
+{
+    if (bytes == sizeof(uint64_t)) {
+        memset(buffer, 0x5a, sizeof(uint64_t));
+    } else {
+        memset(buffer, 0x5a, bytes);
+    }
 }
 
 static void read_content(size_t bytes)
@@ -90,23 +108,36 @@ static void set_no_delay(int socket)
     (void)setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 }
 
-static void serve_connection(int socket, bool echoes)
+static void serve_echo(int socket)
 {
     ssize_t length;
 
-    if (echoes) {
-        set_no_delay(socket);
-    }
+    set_no_delay(socket);
     while ((length = read(socket, buffer, sizeof(buffer))) > 0) {
         read_content((size_t)length);
-        if (echoes) {
-            send_all(socket, (size_t)length);
-        }
+        send_all(socket, (size_t)length);
     }
     (void)close(socket);
 }
 
-static _Noreturn void serve(uint16_t port, bool echoes)
+static void serve_discard(int socket)
+{
+    struct usage begin = usage_now();
+    struct usage end;
+    uint64_t bytes = 0;
+    ssize_t length;
+
+    while ((length = read(socket, buffer, sizeof(buffer))) > 0) {
+        read_content((size_t)length);
+        bytes += (uint64_t)length;
+    }
+    (void)close(socket);
+    end = usage_now();
+    printf("tcp: served %llu", (unsigned long long)bytes);
+    usage_print(&begin, &end);
+}
+
+static _Noreturn void serve(uint16_t port, void (*serve_connection)(int socket))
 {
     const int on = 1;
     int listener = socket(AF_INET, SOCK_STREAM, 0);
@@ -121,7 +152,7 @@ static _Noreturn void serve(uint16_t port, bool echoes)
         int socket = accept(listener, NULL, NULL);
 
         if (socket >= 0) {
-            serve_connection(socket, echoes);
+            serve_connection(socket);
         }
     }
 }
@@ -146,27 +177,40 @@ static int connect_to(const char *text, uint16_t port)
     fail("tcp: connect");
 }
 
-static uint64_t context_switches(void)
+static void sleep_until(uint64_t time)
 {
-    struct rusage usage;
+    struct timespec until = {
+        .tv_sec = (time_t)(time / UINT64_C(1000000000)),
+        .tv_nsec = (long)(time % UINT64_C(1000000000)),
+    };
 
-    (void)getrusage(RUSAGE_SELF, &usage);
-    return (uint64_t)usage.ru_nvcsw + (uint64_t)usage.ru_nivcsw;
+    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR) {
+    }
 }
 
-static void measure_stream(const char *address, uint64_t duration, size_t bytes)
+/* A transfer in one direction. */
+struct measured {
+    uint64_t messages;
+    uint64_t nanoseconds;
+};
+
+static struct measured transfer(const char *address, uint64_t duration, size_t bytes,
+                                uint64_t period)
 {
     const int on = 1;
     int socket = connect_to(address, PORT_DISCARD);
-    uint64_t batch = bytes >= BYTES_PER_LOOK ? 1 : BYTES_PER_LOOK / bytes;
-    uint64_t switches = context_switches();
+    uint64_t batch = bytes >= BYTES_PER_LOOK || period != 0 ? 1 : BYTES_PER_LOOK / bytes;
     uint64_t begin = now();
     uint64_t messages = 0;
 
     /* Small messages share segments, as in our kernel, which writes until a buffer is full. */
     (void)setsockopt(socket, IPPROTO_TCP, TCP_CORK, &on, sizeof(on));
     while (now() - begin < duration) {
+        if (period != 0) {
+            sleep_until(begin + messages * period);
+        }
         for (uint64_t i = 0; i < batch; i++) {
+            fill(bytes);
             send_all(socket, bytes);
         }
         messages += batch;
@@ -174,10 +218,36 @@ static void measure_stream(const char *address, uint64_t duration, size_t bytes)
     (void)shutdown(socket, SHUT_WR);
     /* The service closes the connection when it has read everything. */
     (void)receive_all(socket, 1);
-    printf("tcp: stream %zu %llu %llu switches %llu\n", bytes, (unsigned long long)messages,
-           (unsigned long long)(now() - begin),
-           (unsigned long long)(context_switches() - switches));
     (void)close(socket);
+    return (struct measured){.messages = messages, .nanoseconds = now() - begin};
+}
+
+/* Lets the other end print its line: lines that two partitions print at the same time are printed
+ * in parts. */
+static void pause_for_print(void)
+{
+    (void)usleep(PRINT_PAUSE);
+}
+
+static void measure_stream(const char *address, uint64_t duration, size_t bytes)
+{
+    struct measured measured = transfer(address, duration, bytes, 0);
+
+    pause_for_print();
+    printf("tcp: stream %zu %llu %llu\n", bytes, (unsigned long long)measured.messages,
+           (unsigned long long)measured.nanoseconds);
+}
+
+static void count(const char *address, uint64_t duration, const char *name, uint64_t period)
+{
+    struct usage begin = usage_now();
+    struct measured measured = transfer(address, duration, MESSAGE_MAX, period);
+    struct usage end = usage_now();
+
+    pause_for_print();
+    printf("tcp: count %s %llu %llu", name, (unsigned long long)measured.messages,
+           (unsigned long long)measured.nanoseconds);
+    usage_print(&begin, &end);
 }
 
 static int compare(const void *a, const void *b)
@@ -197,6 +267,7 @@ static void measure_round_trips(const char *address, size_t trips, size_t bytes)
     for (size_t i = 0; i < trips; i++) {
         uint64_t begin = now();
 
+        fill(bytes);
         send_all(socket, bytes);
         if (!receive_all(socket, bytes)) {
             fail("tcp: read");
@@ -208,15 +279,20 @@ static void measure_round_trips(const char *address, size_t trips, size_t bytes)
     (void)close(socket);
 }
 
-int main(int count, char *words[])
+int main(int word_count, char *words[])
 {
-    if (count == 2 && strcmp(words[1], "serve") == 0) {
+    if (word_count == 2 && strcmp(words[1], "serve") == 0) {
         if (fork() == 0) {
-            serve(PORT_ECHO, true);
+            serve(PORT_ECHO, serve_echo);
         }
-        serve(PORT_DISCARD, false);
+        serve(PORT_DISCARD, serve_discard);
     }
-    if (count == 6 && strcmp(words[1], "measure") == 0) {
+    if (word_count == 6 && strcmp(words[1], "count") == 0) {
+        count(words[2], strtoul(words[3], NULL, 10) * UINT64_C(1000000), words[4],
+              strtoul(words[5], NULL, 10) * UINT64_C(1000));
+        return 0;
+    }
+    if (word_count == 6 && strcmp(words[1], "measure") == 0) {
         size_t trips = strtoul(words[4], NULL, 10);
         size_t bytes = strtoul(words[5], NULL, 10);
 
@@ -226,6 +302,8 @@ int main(int count, char *words[])
             return 0;
         }
     }
-    (void)fputs("tcp: serve | measure ADDRESS MILLISECONDS TRIPS BYTES\n", stderr);
+    (void)fputs("tcp: serve | measure ADDRESS MILLISECONDS TRIPS BYTES | "
+                "count ADDRESS MILLISECONDS NAME PERIOD\n",
+                stderr);
     return 2;
 }

@@ -21,12 +21,13 @@ _SIZE_NAMES = ("8 B", "64 B", "1 KiB", "64 KiB")
 KERNELS, LINUXES = "kernels", "linuxes"
 KERNEL_LINUX, KERNEL_TO_LINUX = "kernel-linux", "kernel-to-linux"
 XEN = "xen"  # Linux in dom0 and in a domU
+LINUXES_ALONE = "linuxes-alone"  # without network cards
 BESIDE_XEN = "kernels-beside-xen"  # two kernels that take turns with XEN
 # The carriers of messages. CHANNEL: both ends poll. ASLEEP: an end that has to wait sleeps.
 CHANNEL, ASLEEP, TCP = "channel", "asleep", "tcp"
 IN_PLACE = "inplace"  # a channel, with messages of which only the first word is written and read
 TCP_AWAKE = "tcp_awake"  # the cores at both ends never sleep
-AWAKE = "awake"  # a channel, in a transfer whose events are counted, while both ends poll
+PCI, DAX = "pci", "dax"  # a channel between processes of Linux, by its key in the system file
 # The ways to wait in bench/channel/vchan.c.
 VCHAN_INDICES, VCHAN_CALLS, VCHAN_ASLEEP = "vchan_indices", "vchan_calls", "vchan_asleep"
 VCHANS = (VCHAN_INDICES, VCHAN_CALLS, VCHAN_ASLEEP)
@@ -38,16 +39,13 @@ Series = tuple[str, str]  # ends, carrier
 # Round trips that bulkhead-channel makes after each transfer.
 COMMAND_ROUND_TRIPS = 10_000
 
-_KERNEL_LINE = re.compile(r"channel-speed: (\w+) (stream|trip) (\d+) (\d+) (\d+)\s*$", re.MULTILINE)
-_EVENTS_LINE = re.compile(r"channel-speed: (\w+) notifications (\d+) sleeps (\d+)")
-_TCP_LINE = re.compile(r"\btcp: (stream|trip) (\d+) (\d+) (\d+)(?: switches (\d+))?\s*$", re.M)
+KERNEL_LINES = re.compile(r"channel-speed: (\w+) (stream|trip) (\d+) (\d+) (\d+)\s*$", re.M)
+_TCP_LINE = re.compile(r"\btcp: (stream|trip) (\d+) (\d+) (\d+)\s*$", re.M)
 _COMMAND_LINES = re.compile(
     r"throughput: (\d+) messages of (\d+) bytes in [\d.]+ s: (\d+) messages/s.*\n"
     r".*round trip: minimum \d+ ns, median (\d+) ns"
 )
 _VCHAN_LINE = re.compile(r"vchan: (\w+) (stream|trip) (\d+) (\d+) (\d+)\s*$", re.MULTILINE)
-_NOTIFICATIONS_LINE = re.compile(r"vchan: (\w+) notifications (\d+) stream (\d+) (\d+)\s*$", re.M)
-_SWITCHES_LINE = re.compile(r"(?:Volunt|Involunt)ary context switches: (\d+)")
 
 
 class Incomplete(Exception):
@@ -76,7 +74,7 @@ def parse_kernels(
     """Parse the output of bench/channel/guests/speed at both ends."""
     runs = [
         _run(ends, over, kind, size, messages, int(nanoseconds))
-        for over, kind, size, messages, nanoseconds in _KERNEL_LINE.findall(console)
+        for over, kind, size, messages, nanoseconds in KERNEL_LINES.findall(console)
     ]
     # A transfer whose events are counted is no further measurement of the throughput.
     first = {(run["over"], run["kind"], run["bytes"]): run for run in reversed(runs)}
@@ -91,21 +89,20 @@ def parse_tcp(console: str, ends: str) -> list[Run]:
     """Parse the output of bench/channel/tcp.c."""
     runs = [
         _run(ends, TCP, kind, size, messages, int(nanoseconds))
-        | ({"context_switches": int(switches)} if switches else {})
-        for kind, size, messages, nanoseconds, switches in _TCP_LINE.findall(console)
+        for kind, size, messages, nanoseconds in _TCP_LINE.findall(console)
     ]
     return list(_all_sizes(runs, [(TCP, STREAM), (TCP, TRIP)]))
 
 
-def parse_command(console: str) -> list[Run]:
+def parse_command(console: str, ends: str, over: str = CHANNEL) -> list[Run]:
     """Parse the output of bulkhead-channel bench."""
     runs = []
     for messages, size, per_second, median in _COMMAND_LINES.findall(console):
         nanoseconds = int(messages) / int(per_second) * 1e9
-        runs.append(_run(KERNEL_LINUX, CHANNEL, STREAM, size, messages, nanoseconds))
+        runs.append(_run(ends, over, STREAM, size, messages, nanoseconds))
         trips = str(COMMAND_ROUND_TRIPS)
-        runs.append(_run(KERNEL_LINUX, CHANNEL, TRIP, size, trips, int(median)))
-    return list(_all_sizes(runs, [(CHANNEL, STREAM), (CHANNEL, TRIP)]))
+        runs.append(_run(ends, over, TRIP, size, trips, int(median)))
+    return list(_all_sizes(runs, [(over, STREAM), (over, TRIP)]))
 
 
 def parse_vchan(console: str) -> list[Run]:
@@ -115,39 +112,6 @@ def parse_vchan(console: str) -> list[Run]:
         for over, kind, size, messages, nanoseconds in _VCHAN_LINE.findall(console)
     ]
     return list(_all_sizes(runs, [(over, kind) for over in VCHANS for kind in (STREAM, TRIP)]))
-
-
-def parse_vchan_events(console: str, name: str) -> Run:
-    """Return the notifications of both guests for a way to wait."""
-    for found, notifications, size, messages in _NOTIFICATIONS_LINE.findall(console):
-        if found == name:
-            return {
-                "ends": XEN, "over": name, "kind": "events",
-                "gib": int(size) * int(messages) / GIB, "notifications": int(notifications),
-            }  # fmt: skip
-    raise Incomplete(f"not measured: events of {name}")
-
-
-def parse_events(console: str, name: str, ends: str = KERNELS) -> Run:
-    """Return the notifications and sleeps of both ends for a transfer of a kernel."""
-    for found, notifications, sleeps in _EVENTS_LINE.findall(console):
-        if found == name:
-            transfers = [line for line in _KERNEL_LINE.findall(console) if line[0] == name]
-            _, _, size, messages, _ = transfers[-1]
-            gib = int(size) * int(messages) / GIB
-            return {
-                "ends": ends, "over": name, "kind": "events", "gib": gib,
-                "notifications": int(notifications), "sleeps": int(sleeps),
-            }  # fmt: skip
-    raise Incomplete(f"not measured: events of {name}")
-
-
-def parse_switches(text: str) -> int:
-    """Return the context switches of a process that busybox's `time -v` observed."""
-    found = _SWITCHES_LINE.findall(text)
-    if len(found) != 2:
-        raise Incomplete("no context switches of the process in Linux")
-    return sum(map(int, found))
 
 
 def gbit_s(run: Run) -> float:
@@ -226,6 +190,9 @@ def summarise(runs: Sequence[Run]) -> dict[str, Number]:
         if measured.issuperset(peers):
             summary |= _compare_asleep(runs, suffix, ends, peers)
     summary |= compare(runs, "linux_vs_tcp", (KERNEL_LINUX, CHANNEL), [(KERNEL_LINUX, TCP)])
+    summary |= compare(runs, "linuxes_vs_tcp", (LINUXES, CHANNEL), [(LINUXES, TCP)])
+    if (LINUXES_ALONE, DAX) in measured:
+        summary |= compare(runs, "dax_vs_pci", (LINUXES_ALONE, DAX), [(LINUXES_ALONE, PCI)])
     summary |= compare(
         runs,
         "to_linux_vs_tcp",
@@ -233,7 +200,7 @@ def summarise(runs: Sequence[Run]) -> dict[str, Number]:
         [(KERNEL_TO_LINUX, TCP), (KERNEL_TO_LINUX, TCP_AWAKE)],
     )
     summary |= _in_place(runs)
-    return summary | _absolute(runs) | _events(runs)
+    return summary | _absolute(runs)
 
 
 def _in_place(runs: Sequence[Run]) -> dict[str, Number]:
@@ -273,25 +240,12 @@ def _absolute(runs: Sequence[Run]) -> dict[str, Number]:
     return summary
 
 
-def _events(runs: Sequence[Run]) -> dict[str, Number]:
-    """Return what happened for each GiB: the median of all pairs."""
-    values: dict[str, list[float]] = {}
-    for run in runs:
-        if run.get("kind") != "events":
-            continue
-        name = f"{run['ends']}_{run['over']}".replace("-", "_")
-        for event in ("notifications", "sleeps", "exits", "context_switches"):
-            if event in run:
-                per_gib = float(run[event]) / float(run["gib"])
-                values.setdefault(f"{name}_{event}_per_gib", []).append(per_gib)
-    return {name: statistics.median(each) for name, each in values.items()}
-
-
 # Series by their names in the plots: the best one in each pair.
 _NAMES: dict[str, Sequence[Series]] = {
     "channel": [(KERNELS, CHANNEL)],
     "channel, from Linux": [(KERNEL_LINUX, CHANNEL)],
     "channel, to Linux": [(KERNEL_TO_LINUX, CHANNEL)],
+    "channel, Linux": [(LINUXES, CHANNEL)],
     "vchan, Xen": [(XEN, over) for over in VCHANS],
     "TCP": [(KERNELS, TCP)],
     "TCP, Linux": [(LINUXES, TCP)],

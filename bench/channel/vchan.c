@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Messages through Xen's vchan (libxenvchan) for ./bulkhead bench channel, as tcp.c measures them
- * through TCP. Whoever receives a message reads each byte of it.
+ * through TCP. Whoever sends a message writes each byte of it, and whoever receives it reads each
+ * byte.
  *
  *   vchan measure DOMAIN PATH MILLISECONDS TRIPS   offers the vchan to DOMAIN, and measures;
  *                                                  reads a line before and after each transfer that
@@ -103,6 +104,16 @@ static void set_waiting(enum waiting changed)
     vchan->blocking = waiting == WAITING_SLEEPS ? -1 : 0; /* a signed bit */
 }
 
+/* Makes a message, or a part of one. */
+static void fill(size_t bytes)
+{
+    if (bytes == sizeof(uint64_t)) {
+        memset(buffer, 0x5a, sizeof(uint64_t));
+    } else {
+        memset(buffer, 0x5a, bytes);
+    }
+}
+
 static void read_content(size_t bytes)
 {
     uint64_t sum = 0;
@@ -191,8 +202,17 @@ static size_t part_of(size_t bytes)
     return bytes < PART_BYTES ? bytes : PART_BYTES;
 }
 
-/* The receiver reads a part while the sender writes the next one. */
+/* Makes and sends a message. The receiver reads a part while the sender writes the next one. */
 static void send_in_parts(size_t bytes)
+{
+    for (size_t left = bytes; left > 0; left -= part_of(left)) {
+        fill(part_of(left));
+        send_all(buffer, part_of(left));
+    }
+}
+
+/* Sends back what has been received. */
+static void send_back_in_parts(size_t bytes)
 {
     for (size_t left = bytes; left > 0; left -= part_of(left)) {
         send_all(buffer, part_of(left));
@@ -211,7 +231,7 @@ static void echo(size_t bytes, uint64_t count)
 {
     for (uint64_t i = 0; i < count; i++) {
         receive_in_parts(bytes);
-        send_in_parts(bytes);
+        send_back_in_parts(bytes);
     }
 }
 
@@ -270,6 +290,7 @@ static struct measured measure_stream(size_t bytes, uint64_t duration)
     while (now() - begin < duration) {
         send_command(ORDER_STREAM, bytes, chunk);
         for (size_t i = 0; i < chunk; i++) {
+            fill(bytes);
             send_all(buffer, bytes);
         }
         measured.messages += chunk;

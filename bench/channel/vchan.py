@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from bench.channel import events as channel_events
 from bench.channel import systems, times
 from bench.channel.systems import Systems
 from bench.channel.times import Run
@@ -75,7 +76,7 @@ class VchanSystem:
                 guest.type_text("\n")
                 guest.wait_for_match(f"vchan: {name} notifications|FAIL", _TIMEOUT_S)
                 events.append(
-                    times.parse_vchan_events(guest.console(), name) | {"exits": len(exits)}
+                    channel_events.parse_vchan(guest.console(), name) | {"exits": len(exits)}
                 )
             guest.wait_for_match("vchan: end|FAIL", _TIMEOUT_S)
             console = guest.console()

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from bench.channel import events as channel_events
 from bench.channel import systems as channel_systems
 from bench.channel import times as channel_times
 from bench.channel import vchan as channel_vchan
@@ -76,7 +77,7 @@ def test_all_ways_to_wait_are_measured_at_all_sizes(console: str) -> None:
 
 
 def test_only_ends_that_look_at_the_indices_need_no_notification(console: str) -> None:
-    events = {name: channel_times.parse_vchan_events(console, name) for name in VCHANS}
+    events = {name: channel_events.parse_vchan(console, name) for name in VCHANS}
     assert events[VCHAN_INDICES]["notifications"] == 0
     assert float(events[VCHAN_CALLS]["notifications"]) > 0
     assert float(events[VCHAN_ASLEEP]["notifications"]) > 0
@@ -90,7 +91,7 @@ def test_what_was_not_measured_is_named(console: str) -> None:
     with pytest.raises(Incomplete, match=r"\('vchan_calls', 'trip', 64\)"):
         channel_times.parse_vchan(without)
     with pytest.raises(Incomplete, match="events of vchan_asleep"):
-        channel_times.parse_vchan_events(
+        channel_events.parse_vchan(
             "vchan: vchan_calls notifications 1 stream 2 3\n", "vchan_asleep"
         )
 

@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _WIDTH, _HEIGHT = 6.4, 3.8  # inches
-_COLOURS = ("#1f5fa8", "#d9722e", "#4d9a4a", "#7d5ba6", "#b8323f", "#7a7a7a")
-_MARKERS = "osD^vP"
+_COLOURS = ("#1f5fa8", "#d9722e", "#4d9a4a", "#7d5ba6", "#b8323f", "#7a7a7a", "#2a9d9d")
+_MARKERS = "osD^vPX"
 
 Points = Sequence[tuple[float, float]]
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* See speed.h. */
+#include "kernel/thread.h"
+#include "kernel/time.h"
 #include "speed.h"
 #include <string.h>
 
@@ -66,4 +68,16 @@ uint64_t median_round_trip(uint32_t count)
         }
     }
     return count == 0 ? 0 : values[count / 2];
+}
+
+struct usage usage_now(void)
+{
+    struct scheduler_statistics statistics;
+
+    scheduler_statistics(&statistics);
+    return (struct usage){
+        .time = time_now(),
+        .idle = statistics.idle_nanoseconds,
+        .switches = statistics.context_switches,
+    };
 }

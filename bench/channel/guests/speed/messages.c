@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Messages through a channel (speed.h). The end that answers also serves `bulkhead-channel bench`
- * (channel/linux/command/measure.c), whose tags these are, except TAG_IN_PLACE. */
+ * (channel/linux/command/measure.c), whose tags these are, except the last three. */
+#include "kernel/thread.h"
 #include "kernel/time.h"
 #include "speed.h"
 #include <channel/wait.h>
@@ -12,6 +13,8 @@
 /* To be answered by a message of the same length. Only the first word of both is written and read,
  * as where a device or another program has filled a message. */
 #define TAG_IN_PLACE 4u
+#define TAG_USAGE    5u /* to be answered by a struct usage */
+#define TAG_SERVED   6u /* to be answered by a struct usage_span */
 
 static struct {
     struct partition_channel place;
@@ -89,6 +92,25 @@ static void send_in_place(uint64_t bytes)
     channel_send_end(&side.channel, bytes, TAG_IN_PLACE);
 }
 
+static void send_copy(const void *content, uint32_t bytes, uint32_t tag)
+{
+    memcpy(reserve(bytes), content, bytes);
+    channel_send_end(&side.channel, bytes, tag);
+}
+
+static void answer_usage(uint32_t tag)
+{
+    if (tag == TAG_USAGE) {
+        const struct usage usage = usage_now();
+
+        send_copy(&usage, sizeof(usage), tag);
+    } else if (tag == TAG_SERVED) {
+        const struct usage_span served = tcp_served();
+
+        send_copy(&served, sizeof(served), tag);
+    }
+}
+
 void messages_answer(void)
 {
     for (;;) {
@@ -101,8 +123,10 @@ void messages_answer(void)
             send_in_place(length);
         }
         if (tag == TAG_ECHO) {
-            memcpy(reserve((uint32_t)length), content, (size_t)length);
-            channel_send_end(&side.channel, length, TAG_ECHO);
+            send_copy(content, (uint32_t)length, TAG_ECHO);
+        }
+        if (tag >= TAG_USAGE) {
+            answer_usage(tag);
         }
         if (tag == TAG_POLL && length == sizeof(side.poll_ns)) {
             memcpy(&side.poll_ns, content, sizeof(side.poll_ns));
@@ -136,20 +160,31 @@ static void send(uint32_t bytes, uint32_t tag)
 
 void messages_set_poll(uint64_t poll_ns)
 {
-    memcpy(reserve(sizeof(poll_ns)), &poll_ns, sizeof(poll_ns));
-    channel_send_end(&side.channel, sizeof(poll_ns), TAG_POLL);
+    send_copy(&poll_ns, sizeof(poll_ns), TAG_POLL);
     side.poll_ns = poll_ns;
     send(sizeof(poll_ns), TAG_ECHO);
     wait_for_answer();
 }
 
-struct measured messages_stream(uint32_t bytes, uint64_t duration)
+static void wait_until(uint64_t time)
+{
+    if (side.poll_ns == 0 && time_now() < time) {
+        thread_sleep_until(time);
+    }
+    while (time_now() < time) {
+    }
+}
+
+struct measured messages_stream(uint32_t bytes, uint64_t duration, uint64_t period)
 {
     uint64_t begin = time_now();
-    uint64_t batch = messages_per_look(bytes);
+    uint64_t batch = period == 0 ? messages_per_look(bytes) : 1;
     uint64_t messages = 0;
 
     while (time_now() - begin < duration) {
+        if (period != 0) {
+            wait_until(begin + messages * period);
+        }
         for (uint64_t i = 0; i < batch; i++) {
             send(bytes, TAG_MESSAGE);
         }
@@ -184,6 +219,28 @@ struct measured messages_round_trips_in_place(uint32_t bytes, uint32_t count)
         set_round_trip(i, time_now() - begin);
     }
     return (struct measured){.messages = count, .nanoseconds = median_round_trip(count)};
+}
+
+static void receive_copy(void *content, size_t bytes)
+{
+    uint64_t length;
+    uint32_t tag;
+
+    memcpy(content, receive(&length, &tag), bytes);
+    channel_receive_end(&side.channel);
+}
+
+void messages_usages(struct usage usages[ENDS])
+{
+    send(sizeof(uint64_t), TAG_USAGE);
+    receive_copy(&usages[1], sizeof(usages[1]));
+    usages[0] = usage_now();
+}
+
+void messages_served(struct usage_span *served)
+{
+    send(sizeof(uint64_t), TAG_SERVED);
+    receive_copy(served, sizeof(*served));
 }
 
 static const struct channel_control *control(const void *section)

@@ -30,7 +30,9 @@ struct client {
     uint64_t begin;
     uint64_t end;
     uint64_t duration; /* of a transfer */
-    bool is_shut;      /* nothing else is sent */
+    uint64_t period;   /* of a message of a transfer, 0: as many messages as possible */
+    const uint8_t *message;
+    bool is_shut; /* nothing else is sent */
     bool stays_awake;
     uint32_t missing; /* bytes of the answer */
     uint32_t trips;   /* that are left */
@@ -38,8 +40,14 @@ struct client {
     struct semaphore done;
 };
 
-static uint8_t content[MESSAGE_MAX];
+/* Messages stand here one behind the other, because those from IN_PLACE_BYTES on are sent from
+ * where they are, also once more after a loss. The send buffer limits what is not acknowledged. So
+ * the place of a message is free when its turn comes again: at the end of the memory, less than a
+ * message is left out. */
+static uint8_t content[TCP_SND_BUF + 2 * MESSAGE_MAX];
+static size_t next_place;
 static struct client client;
+static struct usage_span served; /* core lock held */
 
 static void finish(bool has_failed)
 {
@@ -56,6 +64,22 @@ static void handle_loss(void *argument, err_t error)
     finish(true);
 }
 
+/* Makes the next message, each byte of it. */
+static void begin_message(void)
+{
+    if (client.bytes > sizeof(content) - next_place) {
+        next_place = 0;
+    }
+    if (client.bytes == sizeof(uint64_t)) {
+        memset(content + next_place, 0x5a, sizeof(uint64_t));
+    } else {
+        memset(content + next_place, 0x5a, client.bytes);
+    }
+    client.message = content + next_place;
+    client.left = client.bytes;
+    next_place += client.bytes;
+}
+
 /* Writes what the send buffer takes. A large message is sent from where it is. Small ones are
  * copied, because each would need a buffer of its own. */
 static void write_message(void)
@@ -66,7 +90,7 @@ static void write_message(void)
         uint32_t length = LWIP_MIN(client.left, tcp_sndbuf(client.pcb));
 
         length = LWIP_MIN(length, UINT16_MAX);
-        if (length == 0 || tcp_write(client.pcb, content + client.bytes - client.left,
+        if (length == 0 || tcp_write(client.pcb, client.message + client.bytes - client.left,
                                      (uint16_t)length, flags) != ERR_OK) {
             return;
         }
@@ -74,11 +98,16 @@ static void write_message(void)
     }
 }
 
+static bool is_time_for_message(void)
+{
+    return client.period == 0 || time_now() - client.begin >= client.messages * client.period;
+}
+
 /* Writes messages until enough waits to be sent, or the time is over. lwIP walks the segments that
  * wait at each write, so a longer queue is slower. With a shorter one the sender pauses. */
 static void write_stream(void)
 {
-    uint64_t batch = messages_per_look(client.bytes);
+    uint64_t batch = client.period == 0 ? messages_per_look(client.bytes) : 1;
 
     while (!client.is_shut && client.pcb->snd_lbb - client.pcb->snd_nxt < UNSENT_MAX) {
         write_message();
@@ -90,7 +119,10 @@ static void write_stream(void)
             (void)tcp_shutdown(client.pcb, 0, 1);
             break;
         }
-        client.left = client.bytes;
+        if (!is_time_for_message()) {
+            break;
+        }
+        begin_message();
         client.messages++;
     }
     (void)tcp_output(client.pcb);
@@ -134,7 +166,7 @@ static err_t begin_stream(void *argument, struct tcp_pcb *pcb, err_t error)
 static void begin_trip(void)
 {
     client.begin = time_now();
-    client.left = client.bytes;
+    begin_message();
     client.missing = client.bytes;
     write_message();
     (void)tcp_output(client.pcb);
@@ -222,16 +254,38 @@ static void end(void)
     client.pcb = NULL;
 }
 
+/* Sends the message of this period, if there is a connection. */
+static void continue_paced(void)
+{
+    LOCK_TCPIP_CORE();
+    if (client.pcb != NULL && client.begin != 0) {
+        write_stream();
+    }
+    UNLOCK_TCPIP_CORE();
+}
+
+/* Returns when a wait for the callbacks ends. */
+static uint64_t wait_end(uint64_t deadline)
+{
+    if (client.stays_awake) {
+        return DEADLINE_POLL;
+    }
+    return client.period == 0 ? deadline : time_after(client.period);
+}
+
 /* Waits for the callbacks, which interrupt a thread that polls. Returns false if they take too
  * long. */
 static bool wait_until_done(void)
 {
     uint64_t deadline = time_after(PATIENCE);
-    enum result result;
+    enum result result = semaphore_wait(&client.done, wait_end(deadline));
 
-    do {
-        result = semaphore_wait(&client.done, client.stays_awake ? DEADLINE_POLL : deadline);
-    } while (result != RESULT_OK && time_now() < deadline);
+    while (result != RESULT_OK && time_now() < deadline) {
+        if (client.period != 0) {
+            continue_paced();
+        }
+        result = semaphore_wait(&client.done, wait_end(deadline));
+    }
     return result == RESULT_OK;
 }
 
@@ -260,9 +314,14 @@ static bool run(const struct client *wanted, uint16_t port, tcp_connected_fn con
     return false;
 }
 
-struct measured tcp_stream(uint32_t bytes, uint64_t duration, bool stays_awake)
+struct measured tcp_stream(uint32_t bytes, uint64_t duration, uint64_t period, bool stays_awake)
 {
-    const struct client wanted = {.bytes = bytes, .duration = duration, .stays_awake = stays_awake};
+    const struct client wanted = {
+        .bytes = bytes,
+        .duration = duration,
+        .period = period,
+        .stays_awake = stays_awake,
+    };
 
     if (!run(&wanted, PORT_DISCARD, begin_stream)) {
         return (struct measured){.messages = 0};
@@ -290,6 +349,7 @@ static err_t discard(void *argument, struct tcp_pcb *pcb, struct pbuf *data, err
     (void)argument;
     (void)error;
     if (data == NULL) {
+        served.end = usage_now();
         return tcp_close(pcb);
     }
     read_chain(data);
@@ -325,6 +385,7 @@ static err_t accept_discard(void *argument, struct tcp_pcb *pcb, err_t error)
 {
     (void)argument;
     if (error == ERR_OK && pcb != NULL) {
+        served.begin = usage_now();
         tcp_recv(pcb, discard);
     }
     return ERR_OK;
@@ -364,9 +425,18 @@ enum result tcp_open(void)
     if (result != RESULT_OK) {
         return result;
     }
-    memset(content, 0x5a, sizeof(content));
     LOCK_TCPIP_CORE();
     is_serving = serve(PORT_DISCARD, accept_discard) && serve(PORT_ECHO, accept_echo);
     UNLOCK_TCPIP_CORE();
     return is_serving ? RESULT_OK : RESULT_NO_MEMORY;
+}
+
+struct usage_span tcp_served(void)
+{
+    struct usage_span span;
+
+    LOCK_TCPIP_CORE();
+    span = served;
+    UNLOCK_TCPIP_CORE();
+    return span;
 }
