@@ -60,12 +60,15 @@ def _run(ends: str, over: str, kind: str, size: str, messages: str, nanoseconds:
 
 
 def _all_sizes(runs: Sequence[Run], wanted: Iterable[tuple[str, str]]) -> Sequence[Run]:
-    """Return the runs, unless one is missing or failed."""
-    found = {(run["over"], run["kind"], run["bytes"]) for run in runs if run["messages"] != 0}
+    """Return the runs, unless one is missing or failed.
+
+    A line that another partition's line interrupts is printed again, so the last one counts.
+    """
+    found = {(run["over"], run["kind"], run["bytes"]): run for run in runs if run["messages"] != 0}
     missing = [(*each, size) for each in wanted for size in SIZES if (*each, size) not in found]
     if missing:
         raise Incomplete(f"not measured: {missing}")
-    return runs
+    return list(found.values())
 
 
 def parse_kernels(

@@ -140,6 +140,14 @@ def test_tcp_of_linux_is_read() -> None:
         channel_times.parse_tcp("".join(lines[1:]), LINUXES)
 
 
+def test_a_line_that_is_printed_twice_counts_once() -> None:
+    lines = [f"near| tcp: {kind} {size} 1 20\n" for kind in (STREAM, TRIP) for size in SIZES]
+    lines.insert(0, "near| tcp: stream 8 1 2\nfar| tcp: served 8\n")
+    runs = channel_times.parse_tcp("".join(lines), LINUXES)
+    assert len(runs) == 2 * len(SIZES)
+    assert {run["nanoseconds"] for run in runs} == {20}
+
+
 def test_the_command_is_read() -> None:
     lines = [
         f"linux| throughput: 2000 messages of {size} bytes in 0.001 s: 1600000 messages/s, 1 GB/s\n"
