@@ -45,4 +45,11 @@ enum step_outcome channel_end(const struct partition *partition, uint32_t *index
 bool channel_access(struct partition *partition, uint64_t address, struct access *access,
                     enum access_result *result);
 
+/* Returns true if the guest may have given the address to a process without rights, as a part of a
+ * channel that the partition sees as a PCI function. These are the PCI host for channels, and the
+ * blocks of 2 MiB that contain a part of the channel's region: Linux maps whole pages of up to 64
+ * KiB for a BAR, and a DAX device begins and ends with such a block. `address`: guest address. Any
+ * core of the partition. */
+bool channel_is_near(const struct partition *partition, uint64_t address);
+
 #endif

@@ -8,6 +8,7 @@
 
 #define FUNCTIONS_PER_DEVICE 8u
 #define PEERS                2u
+#define BLOCK_BYTES          (UINT64_C(2) << 20)
 
 /* Registers of BAR 0 (ivshmem, "Register Region"), of 32 bits each. */
 #define REGISTER_ID        0x0u
@@ -132,13 +133,43 @@ static enum access_result access_window(const struct partition *partition, uint6
     return refuse(access, UINT64_MAX);
 }
 
+/* Returns true if the partition's PCI host for channels contains the address. Sets *offset. */
+static bool is_in_host(const struct partition *partition, uint64_t address, uint64_t *offset)
+{
+    uint64_t host = partition->constant.described->channel_host;
+
+    *offset = address - host; /* an address below the host wraps to a huge offset */
+    return host != 0 && *offset < DESCRIPTION_HOST_ECAM_BYTES + DESCRIPTION_HOST_WINDOW_BYTES;
+}
+
+bool channel_is_near(const struct partition *partition, uint64_t address)
+{
+    uint64_t offset;
+    struct end end;
+
+    if (is_in_host(partition, address, &offset)) {
+        return true;
+    }
+    for (uint32_t i = 0; i < partition->constant.system->channel_count; i++) {
+        if (find_function(partition, i, &end)) {
+            uint64_t start = end_described(&end)->guest;
+            uint64_t last = start + channel_region_bytes(end.channel) - 1;
+
+            if (address / BLOCK_BYTES >= start / BLOCK_BYTES &&
+                address / BLOCK_BYTES <= last / BLOCK_BYTES) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 bool channel_access(struct partition *partition, uint64_t address, struct access *access,
                     enum access_result *result)
 {
-    uint64_t host = partition->constant.described->channel_host, offset = address - host;
+    uint64_t offset;
 
-    /* An address below the host wraps to a huge offset. */
-    if (host == 0 || offset >= DESCRIPTION_HOST_ECAM_BYTES + DESCRIPTION_HOST_WINDOW_BYTES) {
+    if (!is_in_host(partition, address, &offset)) {
         return false;
     }
     access->offset = offset;

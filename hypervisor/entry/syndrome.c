@@ -14,6 +14,12 @@
 #define STATUS_ADDRESS_SIZE 0x00u
 #define STATUS_NO_MAP       0x04u
 #define STATUS_ACCESS_FLAG  0x08u
+#define STATUS_PERMISSION   0x0cu
+
+/* Fault status codes without a level. */
+#define WHOLE_STATUS(iss)  ((iss) & 0x3f)
+#define STATUS_ALIGNMENT   0x21u
+#define STATUS_UNSUPPORTED 0x35u /* an exclusive or atomic access to memory that has none */
 
 #define CLASS_SHIFT     26
 #define SAME_LEVEL      1u                  /* added to the class if the abort interrupted EL1 */
@@ -37,6 +43,12 @@ bool syndrome_access(uint64_t syndrome, struct access *access, unsigned *target)
 bool syndrome_of_table_walk(uint64_t syndrome)
 {
     return (syndrome & OF_TABLE_WALK) != 0;
+}
+
+bool syndrome_is_of_mapped_address(uint64_t syndrome)
+{
+    return STATUS(syndrome) == STATUS_PERMISSION || WHOLE_STATUS(syndrome) == STATUS_ALIGNMENT ||
+           WHOLE_STATUS(syndrome) == STATUS_UNSUPPORTED;
 }
 
 /* The ISS of an external abort that EL1 takes has ISV 0, and the CM and WnR of the access. */

@@ -65,6 +65,11 @@ bool syndrome_access(uint64_t syndrome, struct access *access, unsigned *target)
 /* Returns true if a data or instruction abort occurred on the guest's own table walk (S1PTW). */
 bool syndrome_of_table_walk(uint64_t syndrome);
 
+/* Returns true if stage 2 maps the address of a data or instruction abort, and does not allow this
+ * kind of access to it: no permission, a wrong alignment for Device memory, or an exclusive or
+ * atomic access that the memory does not support (Arm ARM, DFSC in ISS for a Data Abort). */
+bool syndrome_is_of_mapped_address(uint64_t syndrome);
+
 /* Returns ESR_EL1 for a synchronous external abort that EL1 takes in place of a data or instruction
  * abort to EL2. `syndrome`: ESR_EL2. `state`: SPSR_EL2. */
 uint64_t syndrome_external_abort(uint64_t syndrome, uint64_t state);

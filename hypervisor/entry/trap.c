@@ -199,16 +199,21 @@ static enum access_result system_register(struct vcpu *vcpu, struct registers *r
     }
 }
 
-/* Returns true if the guest takes an external abort instead of being stopped. Returns false for a
- * fault on the guest's own table walk, because ESR_EL1 has to name the level of stage 1, which the
- * hypervisor does not know. */
-static bool takes_abort(const struct vcpu *vcpu, uint64_t syndrome)
+/* Returns true if the guest takes an external abort instead of being stopped: always for accesses
+ * that a process without rights in the guest can make, because it must not stop its whole system.
+ * Returns false for a fault on the guest's own table walk, because ESR_EL1 has to name the level of
+ * stage 1, which the hypervisor does not know. `address`: of a translation fault. */
+static bool takes_abort(const struct vcpu *vcpu, uint64_t syndrome, uint64_t address)
 {
+    const struct partition *partition = vcpu->partition;
     unsigned exception_class = SYNDROME_CLASS(syndrome);
 
-    return vcpu->partition->constant.described->unmapped == DESCRIPTION_UNMAPPED_ABORT &&
-           (exception_class == CLASS_DATA || exception_class == CLASS_FETCH) &&
-           !syndrome_of_table_walk(syndrome);
+    if ((exception_class != CLASS_DATA && exception_class != CLASS_FETCH) ||
+        syndrome_of_table_walk(syndrome)) {
+        return false;
+    }
+    return partition->constant.described->unmapped == DESCRIPTION_UNMAPPED_ABORT ||
+           syndrome_is_of_mapped_address(syndrome) || channel_is_near(partition, address);
 }
 
 /* Handles an access that stage 2 does not permit because the core was recalled. Returns false if it
@@ -226,12 +231,12 @@ static bool answer_recall(struct vcpu *vcpu)
 /* Handles an access that is not permitted. Returns true if the guest continues, false if its
  * partition is to be stopped. */
 static bool handle_forbidden(struct vcpu *vcpu, struct registers *registers, uint64_t syndrome,
-                             uint64_t virtual_address)
+                             uint64_t virtual_address, uint64_t address)
 {
     if (answer_recall(vcpu)) {
         return true;
     }
-    if (!takes_abort(vcpu, syndrome)) {
+    if (!takes_abort(vcpu, syndrome, address)) {
         return false;
     }
     vcpu->report.exits[EXIT_FAULT]++;
@@ -308,7 +313,7 @@ static void synchronous(struct vcpu *vcpu, struct registers *registers)
         break;
     }
     if (result == ACCESS_FORBIDDEN &&
-        handle_forbidden(vcpu, registers, syndrome, virtual_address)) {
+        handle_forbidden(vcpu, registers, syndrome, virtual_address, address)) {
         return;
     }
     if (result == ACCESS_UNDEFINED) {

@@ -156,13 +156,17 @@ def test_the_other_end_stops(endless: tuple[GuestProcess, Layout]) -> None:
 
 
 @pytest.mark.parametrize("command", ["w", "t", "x"], ids=["section", "states", "code"])
-def test_a_partition_that_violates_the_permissions_is_stopped(
+def test_a_partition_that_violates_the_permissions_gets_an_abort(
     endless: tuple[GuestProcess, Layout], command: str
 ) -> None:
-    guest, _ = endless
+    """Its kernel reports the abort, and ends."""
+    guest, layout = endless
     guest.type_text(command)
-    said(guest, "bulkhead", "right is stopped: ")
+    kind = "instruction abort: execute" if command == "x" else "data abort: write"
+    said(guest, "right", rf"panic: {kind} at 0x\w+: synchronous external abort")
     said(guest, "left", r"channel: ended after \d+, the other end is absent")
+    assert "right is stopped" not in guest.console()
+    assert [each.exits["fault"] for each in reports(guest, layout)] == [0, 1]
     assert_right(guest)
 
 

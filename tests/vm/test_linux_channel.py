@@ -19,7 +19,7 @@ from bulkhead.peers import linux_guest
 from bulkhead.running.guest import GuestProcess
 from bulkhead.system.layout import ChannelEnd, Layout
 
-_SOURCE = ROOT / "tests" / "vm" / "linux_channel" / "function.c"
+_FOLDER = ROOT / "tests" / "vm" / "linux_channel"
 _RESTART, _STOP = "\x1er", "\x1es"  # Ctrl-^ r, Ctrl-^ s
 _SYSTEM = """
 board = "qemu-virt"
@@ -42,7 +42,7 @@ arguments = "run=/bin/function{argument}"
 
 [[partition]]
 name = "third"
-cores = [3]
+{third}
 memory = "16 MiB"
 image = "control"
 
@@ -61,6 +61,7 @@ to = "{target}"
 size = "64 KiB"
 pci = ["linux"]
 """
+_ALONE = "cores = [3]"
 _BOOT_S = 300
 _PATIENCE_S = 60
 _MEMORY, _PREFETCHABLE = 0x200, 0x2000  # Linux: IORESOURCE_MEM, IORESOURCE_PREFETCH
@@ -69,15 +70,27 @@ _RINGS = 100_000
 
 
 def start(
-    start_guest: StartGuest, folder: Path, argument: str = "", key: str = "", end: int = 1
+    start_guest: StartGuest,
+    folder: Path,
+    argument: str = "",
+    key: str = "",
+    end: int = 1,
+    third: str = _ALONE,
 ) -> tuple[GuestProcess, Layout]:
-    """Boots a system in which Linux is this end of the channel."""
+    """Boots a system in which Linux is this end of the channel. `key`: of Linux' partition,
+    `third`: of another one, which executes a loop."""
     image = linux_guest.with_modules(linux_guest.prepare(), ["uio_pci_generic"])
     includes = [ROOT / "channel" / "include"]
-    image = linux_guest.with_program(image, "function", [_SOURCE], includes)
+    sources = [_FOLDER / "function.c", _FOLDER / "wild.c"]
+    image = linux_guest.with_program(image, "function", sources, includes)
     source, target = ("kernel", "linux") if end == 1 else ("linux", "kernel")
     text = _SYSTEM.format(
-        initrd=image.initrd, argument=argument, key=key, source=source, target=target
+        initrd=image.initrd,
+        argument=argument,
+        key=key,
+        source=source,
+        target=target,
+        third=third,
     )
     return boot(start_guest, folder, text)
 
@@ -166,11 +179,49 @@ def test_linux_drives_a_channel(
     assert all(each.exits["fault"] == 0 for each in reports(guest, layout))
 
 
+_SIGBUS = 7
+_WILD = (
+    "store to states",
+    "store to section",
+    "pair to section",
+    "load of pair of registers",
+    "store of pair to registers",
+    "exclusive load of register",
+)
+
+
 @pytest.mark.timeout(500)
-def test_linux_does_not_write_to_the_section_of_the_other_end(
-    start_guest: StartGuest, tmp_path: Path
+@pytest.mark.parametrize(
+    ("key", "third"),
+    [
+        ("", _ALONE),
+        pytest.param('interrupts = "listed"', _ALONE, marks=pytest.mark.long),
+        pytest.param(
+            'budget = "16 ms"\nperiod = "20 ms"',
+            'cores = [2]\nbudget = "2 ms"\nperiod = "20 ms"',
+            marks=pytest.mark.long,
+        ),
+        pytest.param('unmapped = "abort"', _ALONE, marks=pytest.mark.long),
+    ],
+    ids=["direct", "listed", "shared", "abort"],
+)
+def test_a_wild_access_ends_its_process_alone(
+    start_guest: StartGuest, tmp_path: Path, key: str, third: str
 ) -> None:
-    guest, _ = start(start_guest, tmp_path, argument=",read-only")
+    """A process stores to the parts of a channel that its partition can only read, and
+    accesses registers with instructions that can't be emulated. Linux goes on.
+
+    More than 10 s: Linux boots.
+    """
+    guest, layout = start(start_guest, tmp_path, argument=",wild", key=key, third=third)
     guest.wait_for_match(r"(?m)^linux\| function: states are", _BOOT_S)
-    said(guest, "bulkhead", "linux is stopped: ")
+    for access in _WILD:
+        said(guest, "linux", f"function: {access} ended by signal {_SIGBUS}$")
+    said(guest, "linux", "function: waits")
+    guest.wait_for_match(r"(?m)^kernel\| channel: FAILED: .*\(0x4d\)", _PATIENCE_S)
+    guest.type_text("n")
+    said(guest, "linux", f"function: woke, the state of the other end is {_PRESENT}")
+    assert " is stopped" not in guest.console()
     assert "WRONG" not in guest.console()
+    linux = [each for each in reports(guest, layout) if each.partition == 1]
+    assert sum(each.exits["fault"] for each in linux) == len(_WILD)

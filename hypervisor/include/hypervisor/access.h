@@ -23,7 +23,7 @@ enum access_result {
     ACCESS_UNDEFINED,
     /* The partition does not have the address, or the kind of access is unsupported. The partition
      * is stopped and the report names the access, unless the guest takes an external abort
-     * (description_partition.unmapped). */
+     * (docs/decisions/0066-aborts-of-processes.md). */
     ACCESS_FORBIDDEN,
     /* The guest repeats the instruction, because another VCPU of the partition has to carry out the
      * access first, to follow earlier accesses, or to end its own access. */

@@ -2,9 +2,10 @@
 /*
  * A user of a channel in Linux, which sees it as a PCI function and drives it by uio_pci_generic
  * (Linux: driver-api/uio-howto.rst). It prints what it finds, sets its state, and answers each
- * interrupt of the other end by ringing the doorbell there. With the argument `read-only` it writes
- * to the other end's section, for which the hypervisor stops the partition.
+ * interrupt of the other end by ringing the doorbell there. With the argument `wild` its children
+ * first access the function in ways that the hypervisor refuses (wild.c).
  */
+#include "wild.h"
 #include <channel/format.h>
 #include <dirent.h>
 #include <fcntl.h>
@@ -195,10 +196,8 @@ int main(int count, char **arguments)
     registers[OWN_STATE] = STATE;
     printf("function: states are %u and %u, the register %u\n", region[0], region[1],
            registers[OWN_STATE]);
-    if (count > 1 && strcmp(arguments[1], "read-only") == 0) {
-        section_of(region, 1 - registers[ID], section_bytes)->sent = 1;
-        printf("function: WRONG: wrote to the section of the other end\n");
-        return 1;
+    if (count > 1 && strcmp(arguments[1], "wild") == 0) {
+        wild_access(registers, region, section_of(region, 1 - registers[ID], section_bytes));
     }
     registers[INTERRUPT] = 1;
     printf("function: waits\n");

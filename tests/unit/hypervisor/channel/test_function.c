@@ -291,6 +291,33 @@ static void addresses_outside_are_not_the_hosts(void **state)
     assert_false(channel_access(&partitions[0], 0, &access, &result));
 }
 
+/* A process of Linux can reach the host by the files of a function, and all of a DAX device, which
+ * begins and ends at multiples of 2 MiB. */
+static void a_process_reaches_what_is_near(void **state)
+{
+    const uint64_t block = UINT64_C(2) << 20;
+    const uint64_t start = GUEST & -block, end = start + 2 * block;
+
+    (void)state;
+    description.channels[0].section_bytes = UINT64_C(0x100000); /* ends in the next block */
+    description.channels[0].ends[0].function = DESCRIPTION_CHANNEL_FUNCTION_CONTROL;
+    assert_false(channel_is_near(&partitions[0], HOST - 1));
+    assert_true(channel_is_near(&partitions[0], HOST));
+    assert_true(channel_is_near(&partitions[0], WINDOW_END - 1));
+    assert_false(channel_is_near(&partitions[0], WINDOW_END));
+    assert_false(channel_is_near(&partitions[0], start - 1));
+    assert_true(channel_is_near(&partitions[0], start));
+    assert_true(channel_is_near(&partitions[0], end - 1));
+    assert_false(channel_is_near(&partitions[0], end));
+    /* A channel that is no function, and one of other partitions. */
+    assert_false(channel_is_near(&partitions[0], GUEST + (UINT64_C(1) << 28)));
+    assert_false(channel_is_near(&partitions[0], GUEST + (UINT64_C(3) << 28)));
+    assert_true(channel_is_near(&partitions[2], GUEST + (UINT64_C(3) << 28)));
+    description.partitions[0].channel_host = 0;
+    assert_false(channel_is_near(&partitions[0], 0));
+    assert_false(channel_is_near(&partitions[0], UINT64_MAX));
+}
+
 static void few_bits_can_be_written(void **state)
 {
     (void)state;
@@ -696,6 +723,7 @@ int main(void)
         cmocka_unit_test_setup(large_regions_have_64_bits, setup),
         cmocka_unit_test_setup(others_are_absent, setup),
         cmocka_unit_test_setup(addresses_outside_are_not_the_hosts, setup),
+        cmocka_unit_test_setup(a_process_reaches_what_is_near, setup),
         cmocka_unit_test_setup(few_bits_can_be_written, setup),
         cmocka_unit_test_setup(parts_of_a_dword_are_written_alone, setup),
         cmocka_unit_test_setup(registers_are_where_the_bar_is, setup),

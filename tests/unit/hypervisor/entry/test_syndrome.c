@@ -69,6 +69,23 @@ static void test_faults_with_an_address(void **state)
     assert_false(syndrome_has_address(UINT64_C(0x2f) << 26)); /* SError */
 }
 
+static void test_faults_of_mapped_addresses(void **state)
+{
+    const uint64_t abort = ABORT & ~UINT64_C(0x3f), fetch = UINT64_C(0x20) << 26;
+    uint64_t found = 0;
+
+    (void)state;
+    for (unsigned status = 0; status < 64; status++) {
+        if (syndrome_is_of_mapped_address(abort | status)) {
+            found |= UINT64_C(1) << status;
+        }
+    }
+    /* Permission at each level, alignment, and an unsupported exclusive or atomic access. */
+    assert_int_equal(found, UINT64_C(0xf) << 0x0c | UINT64_C(1) << 0x21 | UINT64_C(1) << 0x35);
+    assert_true(syndrome_is_of_mapped_address(fetch | 0x0f));
+    assert_false(syndrome_is_of_mapped_address(fetch | 0x07));
+}
+
 static void test_result_of_a_load(void **state)
 {
     (void)state;
@@ -133,6 +150,7 @@ int main(void)
         cmocka_unit_test(test_size_direction_and_register),
         cmocka_unit_test(test_incomplete_syndromes_are_rejected),
         cmocka_unit_test(test_faults_with_an_address),
+        cmocka_unit_test(test_faults_of_mapped_addresses),
         cmocka_unit_test(test_result_of_a_load),
         cmocka_unit_test(test_external_abort_for_the_guest),
         cmocka_unit_test(test_tlb_maintenance),
