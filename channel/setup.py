@@ -5,7 +5,17 @@ from setuptools import Extension, setup
 
 LIBRARY = ("broadcast", "call", "connection", "copy", "error", "ring", "value", "wait")
 EXTENSION = ("broadcast", "channel", "endpoint", "errors", "module", "numbers", "run", "value")
-PORT = ("dax", "endpoint", "file", "function", "kind", "lock", "poll")
+PORT = (
+    "dax",
+    "endpoint",
+    "file",
+    "function",
+    "function_files",
+    "kind",
+    "lent",
+    "lock",
+    "poll",
+)
 
 setup(
     ext_modules=[

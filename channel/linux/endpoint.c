@@ -143,7 +143,7 @@ bool endpoint_map(struct linux_endpoint *endpoint, int file, uint64_t offset, ui
         .ring_bytes = ring_bytes,
     };
     /* The page of states and the peer's section are mapped for reading only. A store there would
-     * stop the partition, or change what the peer has written. A Linux whose pages are larger than
+     * raise SIGBUS, or change what the peer has written. A Linux whose pages are larger than
      * these parts leaves them writable. */
     (void)mprotect(region, REGION_STATE_BYTES, PROT_READ);
     if (sections[1 - endpoint->end] != NULL) {
@@ -172,9 +172,37 @@ int linux_endpoint_bell(const struct linux_endpoint *endpoint)
     return endpoint->loop_file;
 }
 
+/* Returns false with errno. */
+static bool take_locks(const struct linux_endpoint *endpoint)
+{
+    int error;
+
+    if (endpoint->inherits_lock_file && !lock_take_in_process(endpoint->lock_file, endpoint->end)) {
+        return false;
+    }
+    if (lock_take(endpoint->lock_file, endpoint->end)) {
+        return true;
+    }
+    error = errno;
+    if (endpoint->inherits_lock_file) {
+        lock_free_in_process(endpoint->lock_file, endpoint->end);
+    }
+    errno = error;
+    return false;
+}
+
+static void free_locks(const struct linux_endpoint *endpoint)
+{
+    /* Closing the file does not free the lock if a child of fork() has the file open, too. */
+    lock_free(endpoint->lock_file, endpoint->end);
+    if (endpoint->inherits_lock_file) {
+        lock_free_in_process(endpoint->lock_file, endpoint->end);
+    }
+}
+
 static bool lock_end(const struct linux_endpoint *endpoint, char *problem)
 {
-    if (lock_take(endpoint->lock_file, endpoint->end)) {
+    if (take_locks(endpoint)) {
         return true;
     }
     if (errno == EAGAIN || errno == EACCES) {
@@ -235,9 +263,8 @@ void linux_end(struct linux_endpoint *endpoint)
 void linux_close(struct linux_endpoint *endpoint)
 {
     linux_end(endpoint);
-    /* Closing the file does not free the lock if a child of fork() has the file open, too. */
     if (endpoint->is_locked && linux_is_own(endpoint)) {
-        lock_free(endpoint->lock_file, endpoint->end);
+        free_locks(endpoint);
     }
     endpoint_free(endpoint);
 }

@@ -73,7 +73,8 @@ struct linux_endpoint {
     int loop_file; /* of epoll, for event loops: the doorbell and the alarm. -1: not open */
     bool is_rung;  /* it ended the last sleep of the sleeper that linux_sleeper() returned */
     int lock_file; /* a file that both ends open, with their locks */
-    void *region;  /* the mapped memory; NULL: it is not mapped */
+    bool inherits_lock_file; /* other processes may have the same open file */
+    void *region;            /* the mapped memory; NULL: it is not mapped */
     size_t region_bytes;
 };
 

@@ -14,6 +14,13 @@ bool lock_take(int file, unsigned end);
 
 void lock_free(int file, unsigned end);
 
+/* The same among the processes that have one open file, to which lock_take() grants the lock
+ * together. Take it first. The kernel frees it, too, when its process closes any file of this
+ * device. */
+bool lock_take_in_process(int file, unsigned end);
+
+void lock_free_in_process(int file, unsigned end);
+
 /* Returns true if another open file has locked the end, or if the file system can't tell. */
 bool lock_is_taken(int file, unsigned end);
 

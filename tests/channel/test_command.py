@@ -561,7 +561,10 @@ def test_ends_and_kinds_that_a_command_is_not_for(start: Start) -> None:
 BAD = [
     (("send", "./c", "-K", "fast"), "option -K: 'fast' is no valid value: see --help"),
     (("stat", "./c", "word"), "stat takes no message: 'word'"),
-    (("fly", "./c"), "there is no command 'fly': send, receive, call, answer, cat, bench or stat"),
+    (
+        ("fly", "./c"),
+        "there is no command 'fly': send, receive, call, answer, cat, bench, stat or lend",
+    ),
     (("send",), "name a command and a channel: see --help"),
     (("send", "./c", "-e", "2"), "option -e: '2' is no valid value: see --help"),
     (("send", "./c", "-t", "soon"), "option -t: 'soon' is no valid value: see --help"),

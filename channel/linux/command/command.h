@@ -82,6 +82,10 @@ int command_receive_each(struct linux_endpoint *endpoint, const struct options *
 /* Prints a message on a line. Returns a status. */
 int command_print(const uint8_t *content, uint64_t length);
 
+/* Executes the words of the command line as a program to which the channel is lent. Returns an exit
+ * status if it can't. */
+int lend(const struct options *options);
+
 /* The commands. Each returns the exit status. */
 int send_messages(struct linux_endpoint *endpoint, const struct options *options);
 int send_values(struct linux_endpoint *endpoint, const struct options *options);

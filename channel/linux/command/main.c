@@ -30,6 +30,8 @@ static const char help[] =
     "  cat       Send standard input, and write what arrives to standard output.\n"
     "  bench     Measure throughput and round trips with 'bench --listen' on the other side.\n"
     "  stat      Print the counters of both sides.\n"
+    "  lend      Execute a program to which the channel is lent, and which needs no rights for\n"
+    "            it: bulkhead-channel lend CHANNEL -- PROGRAM [ARGUMENT]...\n"
     "\n"
     "Options:\n"
     "  -e, --end=0|1         the side of this process; only for paths (default 0)\n"
@@ -221,7 +223,7 @@ uint64_t command_deadline(const struct options *options)
 
 static bool has_help(int count, char **arguments)
 {
-    for (int i = 1; i < count; i++) {
+    for (int i = 1; i < count && strcmp(arguments[i], "--") != 0; i++) {
         if (strcmp(arguments[i], "-h") == 0 || strcmp(arguments[i], "--help") == 0) {
             return true;
         }
@@ -308,10 +310,13 @@ int main(int count, char **arguments)
     if (status != STATUS_DONE) {
         return status;
     }
+    if (strcmp(arguments[optind], "lend") == 0) {
+        return lend(&options);
+    }
     command = find_command(arguments[optind]);
     if (command == NULL) {
         return command_fail(
-            "there is no command '%s': send, receive, call, answer, cat, bench or stat",
+            "there is no command '%s': send, receive, call, answer, cat, bench, stat or lend",
             arguments[optind]);
     }
     if (!command->has_words && options.words[0] != NULL) {

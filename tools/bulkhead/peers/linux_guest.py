@@ -30,6 +30,8 @@ _PROGRAMS = "busybox-static iperf"
 _IRQBALANCE_FOLDER = BUILD / "irqbalance"
 _IRQBALANCE = Wanted("irqbalance", r"^(irqbalance|lib|zlib)")
 _RT_TESTS = Wanted("rt-tests libnuma1", r"^(rt-tests|libnuma1)_")
+_UDEV_FOLDER = BUILD / "udev-arm64"
+_UDEV = Wanted("udev", r"^(udev|lib|zlib)")
 _MODULES = ("virtio_pci", "virtio_mmio", "virtio_net")
 # The codec's driver comes first: the guest has no modprobe, which would load it on demand.
 _SOUND_MODULES = ("snd_hda_codec_generic", "snd_hda_intel")
@@ -204,6 +206,16 @@ def with_irqbalance(image: LinuxImage) -> LinuxImage:
     return _with_packaged(
         image, "usr/sbin/irqbalance", _IRQBALANCE_FOLDER, "irqbalance", _IRQBALANCE
     )
+
+
+def with_udev(image: LinuxImage, rules: Path) -> LinuxImage:
+    """Return the image with the distribution's udev, /bin/systemd-udevd and /bin/udevadm, and a
+    file of rules."""
+    made = _with_packaged(image, "bin/udevadm", _UDEV_FOLDER, "udev", _UDEV)
+    # One program, which is the daemon under this name.
+    daemon = _read(_UDEV_FOLDER / "root", "bin/udevadm")
+    files = {"bin/systemd-udevd": daemon, f"etc/udev/rules.d/{rules.name}": rules.read_bytes()}
+    return with_files(made, "rules", files)
 
 
 def _with_packaged(

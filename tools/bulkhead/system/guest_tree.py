@@ -251,6 +251,7 @@ def _function_node(end: ChannelEnd) -> Iterator[str]:
     number = end.place.number
     yield f"\t\tchannel@{number:x},0 {{"
     yield f"\t\t\treg = <{number << _DEVICE_SHIFT:#x} 0 0 0 0>;"
+    yield f"\t\t\tbulkhead,address = {_cells(_number(end.region.start))};"
     yield from _channel_properties(end, "\t\t\t")
     yield "\t\t};"
 

@@ -53,10 +53,43 @@ struct linux_endpoint;
 
 /* Maps a channel with another partition, and finds its kind. `name`: the function's address, such
  * as "0000:00:1f.0", or the channel's name in the system file. The function must be bound to the
- * driver uio_pci_generic. If it has no BAR 2, Linux must have a DAX device with the memory. Returns
- * the endpoint, which exists until linux_close(). NULL with a problem if there is no such channel,
- * or a part of it can't be opened. */
+ * driver uio_pci_generic. If it has no BAR 2, Linux must have a DAX device with the memory. The
+ * process needs the right to read and write the files of the function (docs/channels.md), unless
+ * another program has lent it the channel by this name (linux_lend_function()). Returns the
+ * endpoint, which exists until linux_close(). NULL with a problem if there is no such channel, or a
+ * part of it can't be opened. */
 struct linux_endpoint *linux_map_function(const char *name, char *problem);
+
+/* The open files of a channel with another partition. A program with the right to open them can
+ * hand them to a program without it: by inheritance, or by SCM_RIGHTS in a message of a Unix
+ * socket, with the numbers. */
+struct linux_function {
+    int config;    /* configuration space */
+    int interrupt; /* /dev/uioN */
+    int registers; /* BAR 0 */
+    int memory;    /* BAR 2, or a DAX device */
+    uint64_t memory_offset;
+    uint64_t ring_bytes;
+    enum linux_kind kind;
+    uint8_t is_mapped; /* private: an endpoint has the files. Begin with 0 */
+};
+
+/* Opens the files of a channel, for linux_map_open_function() in this process or another one.
+ * `name`: as for linux_map_function(). Returns false with a problem. */
+bool linux_open_function(const char *name, struct linux_function *function, char *problem);
+
+void linux_close_function(const struct linux_function *function);
+
+/* Maps a channel whose files are open, and needs no file in sysfs or /dev. `name`: for problems.
+ * `function` and its files have to stay as they are until linux_close(), which does not close them.
+ * One endpoint at a time has them, of all processes. Returns NULL with a problem. */
+struct linux_endpoint *linux_map_open_function(const char *name, struct linux_function *function,
+                                               char *problem);
+
+/* Lends a channel to the program that this process executes next (execve()): its files stay open
+ * there, and linux_map_function() finds them by `name` in the environment variable
+ * BULKHEAD_CHANNELS. Returns false with a problem. */
+bool linux_lend_function(const char *name, const struct linux_function *function, char *problem);
 
 /* Maps a channel with another process. Creates the file, and the doorbells beside it (PATH.0 and
  * PATH.1), if they do not exist. `end`: 0 or 1. `ring_bytes`: as for channel_open(). Both processes
