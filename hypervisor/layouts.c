@@ -189,7 +189,7 @@ void layouts_description(void)
     LAYOUT_NUMBER(description_channel, physical);
     LAYOUT_NUMBER(description_channel, section_bytes);
     LAYOUT_NUMBER(description_channel, one_way);
-    LAYOUT_NUMBER(description_channel, reserved);
+    LAYOUT_NUMBER(description_channel, common_pages);
     LAYOUT_NESTED(description_channel, ends, description_channel_end);
     LAYOUT_WHOLE_STRUCT(description);
     LAYOUT_NUMBER(description, magic);

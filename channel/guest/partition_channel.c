@@ -75,6 +75,10 @@ static bool read_node(struct partition_channel *channel, int node, uint64_t *reg
     const char *label = text_of(node, "label"), *kind = text_of(node, "bulkhead,kind");
     uint64_t bytes, sections;
 
+    if (has_property(node, "bulkhead,common-bytes") &&
+        !read_number(node, "bulkhead,common-bytes", sizeof(uint64_t), &channel->common_bytes)) {
+        return false;
+    }
     if (label == NULL || strlen(label) >= sizeof(channel->name) || kind == NULL ||
         !read_number(node, "bulkhead,section-bytes", sizeof(uint64_t), &channel->section_bytes) ||
         !guest_read_region(node, region, &bytes)) {
@@ -89,7 +93,8 @@ static bool read_node(struct partition_channel *channel, int node, uint64_t *reg
     channel->has_interrupt = guest_read_interrupt(node, &channel->interrupt);
     sections = section_count(channel);
     return channel->end <= 1 && channel->section_bytes <= bytes / sections &&
-           bytes == STATE_BYTES + sections * channel->section_bytes;
+           channel->common_bytes <= bytes &&
+           bytes == STATE_BYTES + channel->common_bytes + sections * channel->section_bytes;
 }
 
 static guest_status map_region(struct partition_channel *channel, uint64_t region)
@@ -98,7 +103,8 @@ static guest_status map_region(struct partition_channel *channel, uint64_t regio
 
     channel->states = (const struct channel_states *)(uintptr_t)region;
     for (uint32_t i = 0; i < section_count(channel) && status == GUEST_OK; i++) {
-        uint64_t section = region + STATE_BYTES + i * channel->section_bytes;
+        uint64_t section =
+            region + STATE_BYTES + channel->common_bytes + i * channel->section_bytes;
         bool is_own = i == channel->end;
 
         status = guest_map_memory(section, channel->section_bytes, is_own);

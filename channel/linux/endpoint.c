@@ -116,7 +116,7 @@ bool endpoint_check(uint64_t ring_bytes, char *problem)
 
 uint64_t endpoint_region_bytes(const struct linux_endpoint *endpoint, uint64_t ring_bytes)
 {
-    return REGION_STATE_BYTES +
+    return REGION_STATE_BYTES + endpoint->common_bytes +
            endpoint->kind_operations->sections * (CHANNEL_CONTROL_BYTES + ring_bytes);
 }
 
@@ -133,7 +133,7 @@ bool endpoint_map(struct linux_endpoint *endpoint, int file, uint64_t offset, ui
                              strerror(errno));
     }
     for (unsigned i = 0; i < endpoint->kind_operations->sections; i++) {
-        sections[i] = region + REGION_STATE_BYTES + i * section_bytes;
+        sections[i] = region + REGION_STATE_BYTES + endpoint->common_bytes + i * section_bytes;
     }
     endpoint->region = region;
     endpoint->region_bytes = bytes;

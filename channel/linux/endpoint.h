@@ -51,6 +51,7 @@ struct linux_endpoint {
     bool is_locked;              /* linux_begin() has locked the end */
     bool is_used;                /* between linux_begin() and linux_end() */
 
+    uint64_t common_bytes;        /* of the section between the states and those of the ends */
     struct channel_memory memory; /* a section that does not exist is NULL */
     struct channel_port port;
 
@@ -95,7 +96,7 @@ void endpoint_set_kind(struct linux_endpoint *endpoint, enum linux_kind kind);
 /* Returns true if rings can have this size. */
 bool endpoint_check(uint64_t ring_bytes, char *problem);
 
-/* Returns the bytes of a region with rings of this size. The kind is set. */
+/* Returns the bytes of a region with rings of this size. The kind and `common_bytes` are set. */
 uint64_t endpoint_region_bytes(const struct linux_endpoint *endpoint, uint64_t ring_bytes);
 
 /* Maps the region from this offset of the file on, and sets `memory` without `peer_state`. `end`

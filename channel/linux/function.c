@@ -185,6 +185,7 @@ static bool map_parts(struct function_endpoint *function, struct linux_function 
         return false;
     }
     endpoint_set_kind(endpoint, files->kind);
+    endpoint->common_bytes = files->common_bytes;
     return find_capability(function, problem) && open_interrupt(function, problem) &&
            map_registers(function, problem) &&
            endpoint_map(endpoint, files->memory, files->memory_offset, files->ring_bytes, problem);

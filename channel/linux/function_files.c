@@ -36,6 +36,7 @@
 
 /* What configuration space or the devicetree tells. */
 struct layout {
+    uint64_t common_bytes; /* of the common section; 0: there is none */
     uint64_t section_bytes;
     uint64_t address; /* of the memory */
 };
@@ -137,10 +138,10 @@ static bool read_capability(const uint8_t config[CONFIG_BYTES], const char *addr
         return endpoint_fail(problem, "%s does not begin with a vendor-specific capability",
                              address);
     }
+    memcpy(&layout->common_bytes, &config[offset + VENDOR_COMMON_BYTES], 8);
     memcpy(&layout->section_bytes, &config[offset + VENDOR_SECTION_BYTES], 8);
     memcpy(&layout->address, &config[offset + VENDOR_ADDRESS], 8);
-    return (field(config, offset + VENDOR_STATE_BYTES, 4) == REGION_STATE_BYTES &&
-            field(config, offset + VENDOR_COMMON_BYTES, 4) == 0) ||
+    return field(config, offset + VENDOR_STATE_BYTES, 4) == REGION_STATE_BYTES ||
            endpoint_fail(problem, "%s has memory of another layout", address);
 }
 
@@ -174,6 +175,7 @@ static bool read_layout(int config, const char *address, struct layout *layout, 
     if (count == CONFIG_BYTES) {
         return read_capability(bytes, address, layout, problem);
     }
+    (void)read_cells(address, "bulkhead,common-bytes", &layout->common_bytes); /* or 0 */
     return (read_cells(address, "bulkhead,section-bytes", &layout->section_bytes) &&
             read_cells(address, "bulkhead,address", &layout->address)) ||
            endpoint_fail(problem,
@@ -255,7 +257,7 @@ static int open_interrupt(const char *address, char *problem)
 /* Opens all files. The caller closes those that are open when it returns false. */
 static bool open_files(const char *name, struct linux_function *function, char *problem)
 {
-    struct linux_endpoint shape = {0}; /* only its kind */
+    struct linux_endpoint shape = {0}; /* only its kind and size */
     struct layout layout = {0};
     char address[64];
 
@@ -272,8 +274,12 @@ static bool open_files(const char *name, struct linux_function *function, char *
         return false;
     }
     function->ring_bytes = layout.section_bytes - CHANNEL_CONTROL_BYTES; /* or huge: checked */
+    function->common_bytes = shape.common_bytes = layout.common_bytes;
     if (!endpoint_check(function->ring_bytes, problem)) {
         return false;
+    }
+    if (layout.common_bytes > CHANNEL_RING_MAX) {
+        return endpoint_fail(problem, "%s has memory of another layout", address);
     }
     function->interrupt = open_interrupt(address, problem);
     if (function->interrupt < 0) {

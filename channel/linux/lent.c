@@ -14,7 +14,7 @@
 
 #define VARIABLE    "BULKHEAD_CHANNELS"
 #define LENT_MAX    16u /* channels of a system */
-#define NUMBERS     7u
+#define NUMBERS     8u
 #define ENTRY_BYTES (LINUX_NAME_BYTES + NUMBERS * 21)
 
 struct lent {
@@ -72,6 +72,7 @@ static void add(const char *entry, size_t length)
         .registers = (int)numbers[4],
         .memory = (int)numbers[5],
         .memory_offset = numbers[6],
+        .common_bytes = numbers[7],
     };
 }
 
@@ -117,10 +118,11 @@ bool linux_lend_function(const char *name, const struct linux_function *function
         return endpoint_fail(problem, "there is no memory to lend %s", name);
     }
     /* The newest entry comes first, because the first one of a name counts. */
-    (void)snprintf(value, length + ENTRY_BYTES, "%s=%d,%" PRIu64 ",%d,%d,%d,%d,%" PRIu64 "%s%s",
-                   name, (int)function->kind, function->ring_bytes, function->config,
-                   function->interrupt, function->registers, function->memory,
-                   function->memory_offset, length == 0 ? "" : " ", length == 0 ? "" : before);
+    (void)snprintf(value, length + ENTRY_BYTES,
+                   "%s=%d,%" PRIu64 ",%d,%d,%d,%d,%" PRIu64 ",%" PRIu64 "%s%s", name,
+                   (int)function->kind, function->ring_bytes, function->config, function->interrupt,
+                   function->registers, function->memory, function->memory_offset,
+                   function->common_bytes, length == 0 ? "" : " ", length == 0 ? "" : before);
     is_lent = keep_open(function->config) && keep_open(function->interrupt) &&
               keep_open(function->registers) && keep_open(function->memory) &&
               setenv(VARIABLE, value, 1) == 0;

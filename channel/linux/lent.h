@@ -4,8 +4,8 @@
  * environment variable BULKHEAD_CHANNELS has the numbers of the files.
  *
  * It consists of entries with a space between them: NAME=KIND,RING_BYTES,CONFIG,INTERRUPT,
- * REGISTERS,MEMORY,MEMORY_OFFSET, in decimal numbers. The program believes it, because whoever
- * starts a program can choose its files as well; a program with set-user-ID ignores it.
+ * REGISTERS,MEMORY,MEMORY_OFFSET,COMMON_BYTES, in decimal numbers. The program believes it, because
+ * whoever starts a program can choose its files as well; a program with set-user-ID ignores it.
  */
 #ifndef LINUX_LENT_H
 #define LINUX_LENT_H

@@ -40,15 +40,16 @@ static void map_part(uint64_t *stage2, const struct description_channel *channel
 
 static void connect_end(uint64_t *stage2, const struct description_channel *channel, uint32_t end)
 {
-    uint64_t bytes = channel->section_bytes;
+    uint64_t bytes = channel->section_bytes, sections = channel_sections(channel);
     uint64_t data = channel_is_uncached(channel) ? STAGE2_UNCACHED_DATA : STAGE2_DATA;
     uint64_t constants =
         channel_is_uncached(channel) ? STAGE2_UNCACHED_CONSTANTS : STAGE2_CONSTANTS;
 
     map_part(stage2, channel, end, 0, PAGE_BYTES, constants);
-    map_part(stage2, channel, end, PAGE_BYTES, bytes, end == 0 ? data : constants);
+    map_part(stage2, channel, end, PAGE_BYTES, channel_common_bytes(channel), data);
+    map_part(stage2, channel, end, sections, bytes, end == 0 ? data : constants);
     if (channel->one_way == 0) {
-        map_part(stage2, channel, end, PAGE_BYTES + bytes, bytes, end == 1 ? data : constants);
+        map_part(stage2, channel, end, sections + bytes, bytes, end == 1 ? data : constants);
     }
 }
 

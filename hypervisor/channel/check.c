@@ -163,12 +163,14 @@ static bool connects_two_partitions(const struct description *system,
 }
 
 /* Returns true if the sections have a valid size. It is limited far below the size of the address
- * spaces, so that no sum of sizes overflows. */
+ * spaces, so that no sum of sizes overflows. The receiver of a one-way channel can write nothing,
+ * so there is no common section. */
 static bool has_sections(const struct description_channel *channel)
 {
     return channel->section_bytes % DESCRIPTION_PAGE_BYTES == 0 && channel->section_bytes != 0 &&
            channel->section_bytes < GUEST_LIMIT / 4 && channel->one_way <= 1 &&
-           channel->reserved == 0;
+           channel_common_bytes(channel) < GUEST_LIMIT / 4 &&
+           (channel->one_way == 0 || channel->common_pages == 0);
 }
 
 static const char *check_end(const struct description *system, uint32_t index,
@@ -202,7 +204,7 @@ static const char *check_channel(const struct description *system, uint32_t inde
         return "does not connect two partitions: channel";
     }
     if (!has_sections(channel)) {
-        return "sections are not whole pages, or unknown value of one_way: channel";
+        return "sections are not whole pages, or not those of its one_way: channel";
     }
     *value = channel->physical;
     if (!are_pages_below(channel->physical, channel_region_bytes(channel), PHYSICAL_LIMIT) ||

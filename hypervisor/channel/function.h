@@ -9,6 +9,8 @@
  * The system file may omit BAR 2 (DESCRIPTION_CHANNEL_FUNCTION_CONTROL), because guests map BARs
  * without caches. The vendor-specific capability has the address all the same.
  *
+ * The system file chooses the size of the common read-write section.
+ *
  * Differences from the specification: Interrupt Status is implemented (function_interrupt.h). The
  * region of a one-way channel ends after section 0. Its receiver's doorbell has no effect, and its
  * receiver's state is always 0.

@@ -15,6 +15,7 @@
 /* Offsets and fields of the vendor-specific capability. */
 #define VENDOR              0x40u
 #define VENDOR_TABLE_BYTES  (VENDOR + 0x4u)
+#define VENDOR_COMMON_BYTES (VENDOR + 0x8u)
 #define VENDOR_OUTPUT_BYTES (VENDOR + 0x10u)
 #define VENDOR_ADDRESS      (VENDOR + 0x18u)
 #define VENDOR_BYTES        0x20u
@@ -83,6 +84,10 @@ static uint32_t read_dword(const struct end *end, uint32_t at)
         return vendor_header(end, interrupt);
     case VENDOR_TABLE_BYTES:
         return (uint32_t)DESCRIPTION_PAGE_BYTES;
+    case VENDOR_COMMON_BYTES:
+        return (uint32_t)channel_common_bytes(end->channel);
+    case VENDOR_COMMON_BYTES + DWORD:
+        return upper(channel_common_bytes(end->channel));
     case VENDOR_OUTPUT_BYTES:
         return (uint32_t)output;
     case VENDOR_OUTPUT_BYTES + DWORD:

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The region of a channel in physical memory: the state page, the section of end 0 and, unless the
- * channel is one-way, the section of end 1. */
+/* The region of a channel in physical memory: the state page, the common section if there is one,
+ * the section of end 0 and, unless the channel is one-way, the section of end 1. */
 #ifndef CHANNEL_REGION_H
 #define CHANNEL_REGION_H
 
@@ -30,12 +30,23 @@ static inline bool channel_is_uncached(const struct description_channel *channel
            channel->ends[1].function == DESCRIPTION_CHANNEL_FUNCTION_WHOLE;
 }
 
+static inline uint64_t channel_common_bytes(const struct description_channel *channel)
+{
+    return channel->common_pages * DESCRIPTION_PAGE_BYTES;
+}
+
+/* Returns the offset of the section of end 0 in the region. */
+static inline uint64_t channel_sections(const struct description_channel *channel)
+{
+    return DESCRIPTION_PAGE_BYTES + channel_common_bytes(channel);
+}
+
 /* Returns the size of the region: the state page and all sections. */
 static inline uint64_t channel_region_bytes(const struct description_channel *channel)
 {
     uint64_t sections = channel->one_way != 0 ? 1 : 2;
 
-    return DESCRIPTION_PAGE_BYTES + sections * channel->section_bytes;
+    return channel_sections(channel) + sections * channel->section_bytes;
 }
 
 #endif

@@ -83,12 +83,16 @@ def owned(place: Place, board: BoardTree) -> list[Mapping]:
 
 
 def _parts(end: ChannelEnd) -> Iterator[Mapping]:
-    """Yield the mappings of a channel's parts. An end can write its own section only."""
+    """Yield the mappings of a channel's parts. An end can write its own section, and the common
+    section if there is one."""
+    uncached = _UNCACHED if end.place.channel.pci else 0
+    if count := end.place.channel.common_bytes:
+        start, memory = end.region.start + PAGE_BYTES, end.place.physical.start + PAGE_BYTES
+        yield Mapping(start, memory, count, _DATA ^ uncached)
     guest, physical = end.place.parts(end.region.start), end.place.parts(end.place.physical.start)
     for number, (seen, part) in enumerate(zip(guest, physical, strict=True)):
         attributes = _DATA if number == 1 + end.number else _READ_ONLY
-        attributes ^= _UNCACHED if end.place.channel.pci else 0
-        yield Mapping(seen.start, part.start, part.bytes, attributes)
+        yield Mapping(seen.start, part.start, part.bytes, attributes ^ uncached)
 
 
 def _whole_pages(start: int, size: int) -> tuple[int, int]:
@@ -243,6 +247,7 @@ name = "small"
 from = "one"
 to = "other"
 size = "4 KiB"
+common = "12 KiB"
 pci = ["one"]
 
 [[channel]]

@@ -41,6 +41,7 @@ from = "kernel"
 to = "linux"
 size = "64 KiB"
 {way} = ["linux"]
+{common}
 """
 _SCRIPT = """
 dmesg -n 1
@@ -71,16 +72,19 @@ _ACCESSES = {
     "pci": """
 cd /sys/bus/pci/devices/0000:00:00.0
 su member -c "map_page resource2_wc 0 store"; echo "script: store ended with $?"
+su member -c "map_page resource2_wc 4096 store"; echo "script: common ended with $?"
 cd /
 """,
     "dax": """
 last=$(($(cat /sys/bus/dax/devices/dax0.0/size) - 4096))
 su member -c "map_page /dev/dax0.0 0 store"; echo "script: store ended with $?"
+su member -c "map_page /dev/dax0.0 4096 store"; echo "script: common ended with $?"
 su member -c "map_page /dev/dax0.0 $last load"; echo "script: load beyond ended with $?"
 su member -c "map_page /dev/dax0.0 $last store"; echo "script: store beyond ended with $?"
 """,
 }
 _FAULTS = {"pci": 1, "dax": 3}
+_COMMON = 'common = "8 KiB"'
 _BOOT_S = 300
 
 
@@ -93,12 +97,12 @@ def budget(text: str) -> str:
 @pytest.mark.long
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize(
-    ("way", "cores", "keys"),
+    ("way", "cores", "keys", "common"),
     [
-        ("pci", (0, "[1, 2]"), ("", "")),
-        ("pci", (0, "[1, 2]"), ("", 'interrupts = "listed"')),
-        ("pci", (1, "[1]"), (budget("4 ms"), budget("15 ms"))),
-        ("dax", (0, "[1, 2]"), ("", "")),
+        ("pci", (0, "[1, 2]"), ("", ""), ""),
+        ("pci", (0, "[1, 2]"), ("", 'interrupts = "listed"'), _COMMON),
+        ("pci", (1, "[1]"), (budget("4 ms"), budget("15 ms")), ""),
+        ("dax", (0, "[1, 2]"), ("", ""), _COMMON),
     ],
     ids=["pci", "pci-listed", "pci-shared", "dax"],
 )
@@ -108,8 +112,10 @@ def test_users_without_rights(
     way: str,
     cores: tuple[int, str],
     keys: tuple[str, str],
+    common: str,
 ) -> None:
-    """`cores`, `keys`: of the kernel, and of Linux."""
+    """`cores`, `keys`: of the kernel, and of Linux. With a common section, users can write it, as
+    Jailhouse's demo does. Without one, the section of the kernel is at its place."""
     image = linux_guest.with_udev(linux_channels.prepare_command(way), _RULES)
     image = linux_guest.with_program(image, "map_page", [_MAP_PAGE], [])
     image = linux_guest.with_script(image, "use", _SCRIPT.format(accesses=_ACCESSES[way]))
@@ -121,6 +127,7 @@ def test_users_without_rights(
         cores=cores[1],
         kernel_key=keys[0],
         key=keys[1],
+        common=common,
     )
     guest, layout = boot(start_guest, tmp_path, text)
     guest.wait_for_match(r"(?m)^linux\| script: the end", _BOOT_S)
@@ -139,9 +146,10 @@ def test_users_without_rights(
         "script: member called again",
     ):
         assert f"linux| {line}" in console
+    assert f"linux| script: common ended with {0 if common else 135}" in console
     if way == "dax":
         assert "linux| script: load beyond ended with 135" in console
         assert "linux| script: store beyond ended with 135" in console
     assert " is stopped" not in console
     linux = [each.exits["fault"] for each in reports(guest, layout) if each.partition == 1]
-    assert sum(linux) == _FAULTS[way]
+    assert sum(linux) == _FAULTS[way] + (0 if common else 1)

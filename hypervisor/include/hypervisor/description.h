@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 #define DESCRIPTION_MAGIC   UINT64_C(0x444145484b4c5542) /* "BULKHEAD" */
-#define DESCRIPTION_VERSION 14u
+#define DESCRIPTION_VERSION 15u
 
 #define DESCRIPTION_CORES_MAX      16u
 #define DESCRIPTION_PARTITIONS_MAX CALL_PARTITIONS_MAX
@@ -251,14 +251,14 @@ struct description_channel_end {
 };
 
 /* A channel: memory that connects two partitions. Its region begins with the state page, which both
- * guests can read and neither can write. Then each end has a section, which the guest of this end
- * can write and the guest of the other end can read. If an end is a PCI function with BAR 2, both
- * guests access the region without caches. */
+ * guests can read and neither can write. The common section follows, which both can write. Then
+ * each end has a section, which the guest of this end can write and the guest of the other end can
+ * read. If an end is a PCI function with BAR 2, both guests access the region without caches. */
 struct description_channel {
     uint64_t physical;      /* address of the region, a multiple of the page size */
     uint64_t section_bytes; /* size of a section, in whole pages */
     uint32_t one_way;       /* 1: a one-way channel, in which end 1 has no section */
-    uint32_t reserved;
+    uint32_t common_pages;  /* size of the common section; 0: none, as in every one-way channel */
     struct description_channel_end ends[2]; /* the two ends are of different partitions */
 };
 

@@ -96,6 +96,18 @@ def test_parts_of_a_channel() -> None:
     assert log.parts(0) == (Range(0, _PAGE), Range(_PAGE, 2 * _PAGE))
 
 
+def test_common_section_is_before_those_of_the_ends() -> None:
+    channel = replace(_COMMANDS, common_bytes=3 * _PAGE)
+    placed = _made(_system(channel))
+    (found,) = placed.channels
+    section = _PAGE + 64 * _KIB
+    assert found.physical.bytes == 4 * _PAGE + 2 * section
+    assert found.parts(0) == (
+        Range(0, _PAGE), Range(4 * _PAGE, section), Range(4 * _PAGE + section, section)
+    )  # fmt: skip
+    assert describe(placed).channels[0].common_pages == 3
+
+
 def test_large_channels_can_be_mapped_by_blocks() -> None:
     """Guest and physical addresses have the same offset in a block of 2 MiB."""
     placed = _made(_system(*_ALL))

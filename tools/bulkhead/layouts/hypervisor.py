@@ -5,7 +5,7 @@ from ctypes import LittleEndianStructure, c_char, c_uint8, c_uint16, c_uint32, c
 from enum import IntEnum
 
 DESCRIPTION_MAGIC = 0x444145484B4C5542
-DESCRIPTION_VERSION = 14
+DESCRIPTION_VERSION = 15
 DESCRIPTION_CORES_MAX = 16
 DESCRIPTION_PARTITIONS_MAX = 8
 DESCRIPTION_VCPUS_MAX = 16
@@ -308,7 +308,7 @@ class DescriptionChannel(LittleEndianStructure):
         ("physical", c_uint64),
         ("section_bytes", c_uint64),
         ("one_way", c_uint32),
-        ("reserved", c_uint32),
+        ("common_pages", c_uint32),
         ("ends", DescriptionChannelEnd * 2),
     )
 
@@ -383,7 +383,7 @@ class Processor(LittleEndianStructure):
         ("vcpu", c_uint64),
         ("_40", c_uint8 * 8),
         ("shared", c_uint64),
-        ("_56", c_uint8 * 40),
+        ("_56", c_uint8 * 48),
     )
 
 
@@ -449,7 +449,7 @@ class SharedCore(LittleEndianStructure):
         ("vcpus", c_uint64 * 32),
         ("_272", c_uint8 * 2632),
         ("log", DistributionLog),
-        ("_3296", c_uint8 * 40),
+        ("_3296", c_uint8 * 56),
     )
 
 

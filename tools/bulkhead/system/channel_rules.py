@@ -22,6 +22,10 @@ def channel_rules(system: System) -> Iterator[Problem]:
             what = f'{_name(channel)} has kind = "value" and one_way = true'
             fix = "remove one_way: the receiver of a value has to write which value it reads"
             yield Problem(channel.line_of("one_way"), what, fix)
+        if channel.one_way and channel.common_bytes:
+            what = f"{_name(channel)} has common and one_way = true"
+            fix = "remove one of them: the receiver of a one-way channel can write nothing"
+            yield Problem(channel.line_of("common"), what, fix)
     for one, other in combinations(system.channels, 2):
         if one.name == other.name:
             lines = f"lines {one.line} and {other.line}"

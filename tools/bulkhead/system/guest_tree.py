@@ -271,6 +271,8 @@ def _channel_properties(end: ChannelEnd, indent: str) -> Iterator[str]:
     yield f"{indent}bulkhead,channel = {_cells([end.place.number])};"
     yield f"{indent}bulkhead,end = {_cells([end.number])};"
     yield f"{indent}bulkhead,section-bytes = {_cells(_number(section_bytes(channel)))};"
+    if channel.common_bytes:
+        yield f"{indent}bulkhead,common-bytes = {_cells(_number(channel.common_bytes))};"
     yield f"{indent}bulkhead,kind = {quoted(channel.kind.value)};"
     if channel.one_way:
         yield f"{indent}bulkhead,one-way;"

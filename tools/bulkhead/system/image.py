@@ -148,6 +148,7 @@ def _describe_channels(described: description.Description, layout: Layout) -> No
             physical=each.physical.start,
             section_bytes=section_bytes(each.channel),
             one_way=each.channel.one_way,
+            common_pages=each.channel.common_bytes // description.PAGE_BYTES,
         )
     for index, place in enumerate(layout.places):
         for end in place.channels:

@@ -73,10 +73,11 @@ class ChannelPlace:
         """Return the parts of the region if it begins at an address, which may be a guest address.
 
         They are the page of states and the section of each end. End 1 has none if the channel is
-        one-way.
+        one-way. The common section, if there is one, is between them.
         """
         count = section_bytes(self.channel)
-        sections = range(start + PAGE_BYTES, start + self.physical.bytes, count)
+        first = start + sections_offset(self.channel)
+        sections = range(first, start + self.physical.bytes, count)
         return Range(start, PAGE_BYTES), *(Range(section, count) for section in sections)
 
 
@@ -201,9 +202,14 @@ def section_bytes(channel: Channel) -> int:
     return PAGE_BYTES + channel.ring_bytes
 
 
+def sections_offset(channel: Channel) -> int:
+    """Return where the section of end 0 begins: behind states and the common section."""
+    return PAGE_BYTES + channel.common_bytes
+
+
 def region_bytes(channel: Channel) -> int:
     """Return the size of a channel: the page of states, and the sections."""
-    return PAGE_BYTES + (1 if channel.one_way else 2) * section_bytes(channel)
+    return sections_offset(channel) + (1 if channel.one_way else 2) * section_bytes(channel)
 
 
 def payload_bytes(files: Mapping[str, Files]) -> int:

@@ -225,6 +225,7 @@ class Channel:
     one_way: bool = False  # end 1 can only read
     pci: tuple[str, ...] = ()  # partitions that see their end as a PCI function
     dax: tuple[str, ...] = ()  # partitions that see the memory of their end by DAX, cached
+    common_bytes: int = 0  # of the section that both ends can write
 
     def line_of(self, key: str) -> int:
         """Return the line for a message about a key, which may be missing."""

@@ -209,6 +209,7 @@ def _channels(content: Mapping[str, Any], lines: Lines, problems: list[Problem])
         if len(problems) == before:
             ends = values.pop("from"), values.pop("to")
             values["ring_bytes"] = values.pop("size")
+            values["common_bytes"] = values.pop("common")
             made.append(Channel(**values, ends=ends, line=line, key_lines=key_lines))
     return made
 
@@ -394,6 +395,16 @@ def _ring_bytes(value: Any) -> int:
     return count
 
 
+def _common_bytes(value: Any) -> int:
+    count = _memory(value)
+    if not 0 < count <= CHANNEL_RING_MAX or count % PAGE_BYTES:
+        raise _Wrong(
+            f"take a multiple of {size(PAGE_BYTES)}, up to {size(CHANNEL_RING_MAX)}, or leave it "
+            "out"
+        )
+    return count
+
+
 def _flag(value: Any) -> bool:
     if not isinstance(value, bool):
         raise _Wrong("write true or false, without quotation marks")
@@ -565,11 +576,12 @@ _CHANNEL = _Kind(
         "from": _name,
         "to": _name,
         "size": _ring_bytes,
+        "common": _common_bytes,
         "kind": _one_of(ChannelKind),
         "one_way": _flag,
         "pci": lambda value: _list(value, _name, '["linux"]'),
         "dax": lambda value: _list(value, _name, '["linux"]'),
     },
-    {"kind": ChannelKind.MESSAGES, "one_way": False, "pci": (), "dax": ()},
+    {"kind": ChannelKind.MESSAGES, "one_way": False, "pci": (), "dax": (), "common": 0},
     {"name": '"commands"', "from": '"control"', "to": '"linux"', "size": '"64 KiB"'},
 )

@@ -28,11 +28,12 @@ struct partition_waiter;
 
 struct partition_channel {
     char name[PARTITION_CHANNEL_NAME_BYTES];
-    uint32_t index;   /* in the system: names the channel in calls */
-    uint32_t end;     /* of this partition: 0 or 1 */
-    bool has_values;  /* only the newest value is of interest, not each message */
-    bool is_one_way;  /* from end 0 to end 1 */
-    bool is_uncached; /* both ends access it without caches */
+    uint32_t index;        /* in the system: names the channel in calls */
+    uint32_t end;          /* of this partition: 0 or 1 */
+    bool has_values;       /* only the newest value is of interest, not each message */
+    bool is_one_way;       /* from end 0 to end 1 */
+    bool is_uncached;      /* both ends access it without caches */
+    uint64_t common_bytes; /* of the section that both ends can write, and that is not mapped */
     uint64_t section_bytes;
     const struct channel_states *states;
     void *own;        /* section that this end writes; NULL: end 1 of a one-way channel */

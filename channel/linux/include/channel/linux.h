@@ -69,6 +69,7 @@ struct linux_function {
     int registers; /* BAR 0 */
     int memory;    /* BAR 2, or a DAX device */
     uint64_t memory_offset;
+    uint64_t common_bytes; /* of the common section, which the library does not use */
     uint64_t ring_bytes;
     enum linux_kind kind;
     uint8_t is_mapped; /* private: an endpoint has the files. Begin with 0 */

@@ -24,6 +24,7 @@ static const uint8_t zero[] = {0, 0, 0, 0}, one[] = {0, 0, 0, 1}, two[] = {0, 0,
 static const uint8_t index_cell[] = {0, 0, 0, INDEX};
 static const uint8_t section_cells[] = {0, 0, 0, 0, 0, 0, SECTION_BYTES >> 8, 0};
 static const uint8_t odd_section_cells[] = {0, 0, 0, 0, 0, 0, SECTION_BYTES >> 8, 8};
+static const uint8_t common_cells[] = {0, 0, 0, 0, 0, 0, STATE_BYTES >> 8, 0};
 static const uint8_t huge_section_cells[] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
 
 _Static_assert(SECTION_BYTES >> 8 <= UINT8_MAX && SECTION_BYTES % 256 == 0, "see section_cells");
@@ -58,7 +59,7 @@ static void set_property(int node, unsigned place, const char *name, const void 
 }
 
 /* Places of the properties. */
-enum { LABEL, KIND, CHANNEL, END, SECTION, ONE_WAY, UNCACHED };
+enum { LABEL, KIND, CHANNEL, END, SECTION, ONE_WAY, UNCACHED, COMMON = ONE_WAY };
 
 /* Describes an end of the channel "pair". Node 0 is another device. */
 static void describe(int node, const uint8_t *end)
@@ -168,6 +169,20 @@ static void test_a_receiver_of_a_one_way_channel_has_no_section(void **state)
     assert_ptr_equal(channel.peer, region + STATE_BYTES);
 }
 
+static void test_the_common_section_is_before_the_others(void **state)
+{
+    struct partition_channel channel;
+
+    (void)state;
+    set_property(1, COMMON, "bulkhead,common-bytes", common_cells, sizeof(common_cells));
+    fake_system.nodes[1].bytes += STATE_BYTES;
+    assert_int_equal(partition_channel_open(&channel, NULL), GUEST_OK);
+    assert_int_equal(fake_system.mapping_count, 3);
+    assert_mapped(1, 2 * STATE_BYTES, SECTION_BYTES, true);
+    assert_mapped(2, 2 * STATE_BYTES + SECTION_BYTES, SECTION_BYTES, false);
+    assert_ptr_equal(channel.own, region + 2 * STATE_BYTES);
+}
+
 static void test_a_mapping_that_fails_is_reported(void **state)
 {
     struct partition_channel channel;
@@ -208,6 +223,10 @@ static void test_malformed_nodes_are_refused(void **state)
     assert_malformed(SECTION, section, section_cells, sizeof(uint32_t));
     assert_malformed(SECTION, section, odd_section_cells, sizeof(odd_section_cells));
     assert_malformed(SECTION, section, huge_section_cells, sizeof(huge_section_cells));
+    assert_malformed(COMMON, "bulkhead,common-bytes", common_cells, sizeof(common_cells));
+    assert_malformed(COMMON, "bulkhead,common-bytes", common_cells, sizeof(uint32_t));
+    assert_malformed(COMMON, "bulkhead,common-bytes", huge_section_cells,
+                     sizeof(huge_section_cells));
     assert_malformed(ONE_WAY, "bulkhead,one-way", "", 0); /* the region has two sections */
     describe(1, zero);
     fake_system.nodes[1].bytes = 0;
@@ -375,6 +394,7 @@ int main(void)
         TEST(test_a_channel_is_found_by_its_name),
         TEST(test_only_the_own_section_is_writable),
         TEST(test_a_receiver_of_a_one_way_channel_has_no_section),
+        TEST(test_the_common_section_is_before_the_others),
         TEST(test_a_mapping_that_fails_is_reported),
         TEST(test_malformed_nodes_are_refused),
         TEST(test_an_end_begins_as_its_own_kind_only),

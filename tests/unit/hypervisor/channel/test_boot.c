@@ -136,6 +136,29 @@ static void expect(const uint64_t *root, uint64_t guest, uint64_t states, uint64
     assert_int_equal(attributes_at(root, guest, REGION_BYTES), UNMAPPED);
 }
 
+static void both_ends_write_the_common_section(void **state)
+{
+    const uint64_t guests[] = {GUEST_OF_LAST, 0, GUEST_OF_FIRST};
+
+    (void)state;
+    description.channels[0].common_pages = 1;
+    for (unsigned i = 0; i < 3; i += 2) {
+        uint64_t *root = new_root(), guest = guests[i];
+        uint64_t own = i == 2 ? 2 * PAGE_BYTES : 2 * PAGE_BYTES + SECTION_BYTES;
+        uint64_t other = i == 2 ? 2 * PAGE_BYTES + SECTION_BYTES : 2 * PAGE_BYTES;
+
+        channel_connect(&partitions[i], root);
+        assert_int_equal(attributes_at(root, guest, 0), STAGE2_CONSTANTS);
+        assert_int_equal(attributes_at(root, guest, PAGE_BYTES), STAGE2_DATA);
+        assert_int_equal(attributes_at(root, guest, own), STAGE2_DATA);
+        assert_int_equal(attributes_at(root, guest, other), STAGE2_CONSTANTS);
+        assert_int_equal(attributes_at(root, guest, REGION_BYTES),
+                         i == 2 ? STAGE2_CONSTANTS : STAGE2_DATA);
+        assert_int_equal(attributes_at(root, guest, REGION_BYTES + PAGE_BYTES), UNMAPPED);
+    }
+    assert_int_equal(cleaned_end, physical + PAGE_BYTES + REGION_BYTES);
+}
+
 static void each_end_writes_its_section(void **state)
 {
     uint64_t *root = new_root();
@@ -287,6 +310,7 @@ static void invalid_channels_end_the_boot(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(both_ends_write_the_common_section, setup, tear_down),
         cmocka_unit_test_setup_teardown(each_end_writes_its_section, setup, tear_down),
         cmocka_unit_test_setup_teardown(one_way_has_one_section, setup, tear_down),
         cmocka_unit_test_setup_teardown(channels_of_functions_without_memory_are_cached, setup,

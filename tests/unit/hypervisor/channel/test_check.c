@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #define PAIR      "does not connect two partitions: channel"
-#define SECTIONS  "sections are not whole pages, or unknown value of one_way: channel"
+#define SECTIONS  "sections are not whole pages, or not those of its one_way: channel"
 #define PHYSICAL  "a channel overlaps, or is not whole pages: physical address"
 #define GUEST     "a channel overlaps, or is not whole pages: guest address"
 #define INTERRUPT "a channel's interrupt is not its partition's alone: INTID"
@@ -47,7 +47,8 @@ static const struct fault faults[] = {
     {SECTIONS, 0, {FIRST(section_bytes, UINT64_C(1) << 37)}},
     {SECTIONS, 0, {FIRST(section_bytes, UINT64_C(1) << 63)}},
     {SECTIONS, 0, {FIRST(one_way, 2)}},
-    {SECTIONS, 0, {FIRST(reserved, 1)}},
+    {SECTIONS, 0, {FIRST(common_pages, UINT32_MAX)}},
+    {SECTIONS, 0, {FIRST(common_pages, 1), FIRST(one_way, 1)}},
 
     {PHYSICAL, 0x60000800, {FIRST(physical, 0x60000800)}},
     {PHYSICAL, UINT64_C(1) << 48, {FIRST(physical, UINT64_C(1) << 48)}},

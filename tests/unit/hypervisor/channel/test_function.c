@@ -189,11 +189,11 @@ static void functions_have_the_layout_of_ivshmem(void **state)
         {0x34, 0x40},
         {0x38, 0},
         {0x3c, 0x100},
-        /* Vendor-specific: sizes of the state table, of no common section, and of an output
+        /* Vendor-specific: sizes of the state table, of the common section, and of an output
          * section; the address. */
         {0x40, 0x00206009},
         {0x44, 0x1000},
-        {0x48, 0},
+        {0x48, 0x3000},
         {0x4c, 0},
         {0x50, 0x11000},
         {0x54, 0},
@@ -203,7 +203,7 @@ static void functions_have_the_layout_of_ivshmem(void **state)
         {0x60, 0x00010014},
         {0x64, 0x80ff0124},
         {0x68, 0x54567002},
-        {0x6c, 0x00022ffe},
+        {0x6c, 0x00025ffe},
         {0x70, 0x12},
         {0x74, 0},
         {0x78, 0},
@@ -213,6 +213,7 @@ static void functions_have_the_layout_of_ivshmem(void **state)
     };
 
     (void)state;
+    description.channels[2].common_pages = 3;
     for (size_t i = 0; i < sizeof(registers) / sizeof(registers[0]); i++) {
         uint32_t at = registers[i].at, value = registers[i].value;
 
