@@ -14,12 +14,11 @@
 #define STATUS_ADDRESS_SIZE 0x00u
 #define STATUS_NO_MAP       0x04u
 #define STATUS_ACCESS_FLAG  0x08u
-#define STATUS_PERMISSION   0x0cu
 
-/* Fault status codes without a level. */
-#define WHOLE_STATUS(iss)  ((iss) & 0x3f)
-#define STATUS_ALIGNMENT   0x21u
-#define STATUS_UNSUPPORTED 0x35u /* an exclusive or atomic access to memory that has none */
+/* Fault status codes of mapped addresses, bit n for code n: permission faults of the four levels,
+ * alignment, and an exclusive or atomic access to memory that has none. */
+#define WHOLE_STATUS(iss) ((iss) & 0x3f)
+#define STATUSES_MAPPED   (UINT64_C(0xf) << 0x0c | UINT64_C(1) << 0x21 | UINT64_C(1) << 0x35)
 
 #define CLASS_SHIFT     26
 #define SAME_LEVEL      1u                  /* added to the class if the abort interrupted EL1 */
@@ -47,8 +46,7 @@ bool syndrome_of_table_walk(uint64_t syndrome)
 
 bool syndrome_is_of_mapped_address(uint64_t syndrome)
 {
-    return STATUS(syndrome) == STATUS_PERMISSION || WHOLE_STATUS(syndrome) == STATUS_ALIGNMENT ||
-           WHOLE_STATUS(syndrome) == STATUS_UNSUPPORTED;
+    return (STATUSES_MAPPED >> WHOLE_STATUS(syndrome) & 1) != 0;
 }
 
 /* The ISS of an external abort that EL1 takes has ISV 0, and the CM and WnR of the access. */

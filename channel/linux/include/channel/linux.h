@@ -82,9 +82,9 @@ bool linux_open_function(const char *name, struct linux_function *function, char
 void linux_close_function(const struct linux_function *function);
 
 /* Maps a channel whose files are open, and needs no file in sysfs or /dev. `name`: for problems.
- * `function` and its files have to stay as they are until linux_close(), which does not close them.
- * One endpoint at a time has them, of all processes. Returns NULL with a problem. */
-struct linux_endpoint *linux_map_open_function(const char *name, struct linux_function *function,
+ * `files` and the open files have to stay as they are until linux_close(), which does not close
+ * them. One endpoint at a time has them, of all processes. Returns NULL with a problem. */
+struct linux_endpoint *linux_map_open_function(const char *name, struct linux_function *files,
                                                char *problem);
 
 /* Lends a channel to the program that this process executes next (execve()): its files stay open
