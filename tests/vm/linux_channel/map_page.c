@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Maps a page of a device, and loads from it, or stores to it: map_page DEVICE OFFSET load|store. */
+/* Maps a page of a device, and loads from it, or stores to it: map_page DEVICE OFFSET load|store.
+ */
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from bulkhead.layouts.kernel import ChannelControl, ChannelStates
 from bulkhead.running.attach import ChannelMemory, Running
+from bulkhead.system.description import PAGE_BYTES
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -50,7 +51,8 @@ def read_channels(running: Running, read: Read) -> list[EndCounters]:
 
 def _read_end(channel: ChannelMemory, end: int, read: Read) -> EndCounters:
     states = ChannelStates.from_buffer_copy(read(channel.physical, sizeof(ChannelStates)))
-    section = channel.sections + end * channel.section_bytes
+    sections = channel.physical + PAGE_BYTES + channel.common_bytes
+    section = sections + end * channel.section_bytes
     control = ChannelControl.from_buffer_copy(read(section, sizeof(ChannelControl)))
     return EndCounters(
         channel=channel.name,

@@ -21,7 +21,7 @@ from bulkhead.errors import UserError
 from bulkhead.paths import OUTPUT
 from bulkhead.running import machine_memory
 from bulkhead.running.qmp import QmpClient, QmpError
-from bulkhead.system.layout import Layout, section_bytes, sections_offset
+from bulkhead.system.layout import Layout, section_bytes
 from bulkhead.system.model import ChannelKind
 from bulkhead.system.parse import find, parse
 from bulkhead.system.shared_cores import worst_responses
@@ -51,7 +51,7 @@ class ChannelMemory:
     is_one_way: bool
     has_values: bool
     partitions: list[str]  # of end 0 and end 1
-    sections: int  # address of the section of end 0
+    common_bytes: int = 0  # of the section that both ends can write
 
 
 @dataclass(frozen=True)
@@ -138,7 +138,7 @@ def facts_of(layout: Layout) -> Running:
                 place.channel.one_way,
                 place.channel.kind is ChannelKind.VALUE,
                 list(place.channel.ends),
-                place.physical.start + sections_offset(place.channel),
+                place.channel.common_bytes,
             )
             for place in layout.channels
         ],
