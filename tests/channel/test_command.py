@@ -563,7 +563,7 @@ BAD = [
     (("stat", "./c", "word"), "stat takes no message: 'word'"),
     (
         ("fly", "./c"),
-        "there is no command 'fly': send, receive, call, answer, cat, bench, stat or lend",
+        "there is no command 'fly': send, receive, call, answer, cat, bench, stat, lend or bridge",
     ),
     (("send",), "name a command and a channel: see --help"),
     (("send", "./c", "-e", "2"), "option -e: '2' is no valid value: see --help"),

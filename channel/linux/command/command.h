@@ -99,4 +99,10 @@ int exchange_streams(struct linux_endpoint *endpoint, const struct options *opti
 int measure(struct linux_endpoint *endpoint, const struct options *options);
 int show_counters(struct linux_endpoint *endpoint, const struct options *options);
 
+#define BRIDGE_WORDS_MAX 256u
+
+/* Executes the bridge of the Python package in place of this process, with these words as its
+ * command line. Returns a status only if it can't. */
+int bridge_execute(char **words, size_t count);
+
 #endif

@@ -32,6 +32,7 @@ static const char help[] =
     "  stat      Print the counters of both sides.\n"
     "  lend      Execute a program to which the channel is lent, and which needs no rights for\n"
     "            it: bulkhead-channel lend CHANNEL -- PROGRAM [ARGUMENT]...\n"
+    "  bridge    Connect channels with those of other boards: see 'bridge --help'.\n"
     "\n"
     "Options:\n"
     "  -e, --end=0|1         the side of this process; only for paths (default 0)\n"
@@ -302,6 +303,9 @@ int main(int count, char **arguments)
     char problem[LINUX_PROBLEM_BYTES];
     int status;
 
+    if (count > 1 && strcmp(arguments[1], "bridge") == 0) {
+        return bridge_execute(&arguments[2], (size_t)count - 2);
+    }
     if (has_help(count, arguments)) {
         (void)fputs(help, stdout);
         return STATUS_DONE;
@@ -316,7 +320,8 @@ int main(int count, char **arguments)
     command = find_command(arguments[optind]);
     if (command == NULL) {
         return command_fail(
-            "there is no command '%s': send, receive, call, answer, cat, bench, stat or lend",
+            "there is no command '%s': send, receive, call, answer, cat, bench, stat, lend or "
+            "bridge",
             arguments[optind]);
     }
     if (!command->has_words && options.words[0] != NULL) {
