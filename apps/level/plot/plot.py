@@ -157,7 +157,8 @@ def main(name: str, port: str = "80") -> None:
     with Server(int(port)) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         print(f"plot: serves the records of {name} on port {port}", flush=True)
-        with Channel(name) as channel:
+        # The plot is the channel's `to`. A path, which a bridge has at end 0, does not know that.
+        with Channel(name, end=1) as channel:
             while True:
                 try:
                     follow(channel, server)

@@ -56,6 +56,11 @@ class _Side:
 
     _endpoint: _channel.Endpoint
 
+    @property
+    def end(self) -> int:
+        """The number of this side, 0 or 1. A channel of the system file knows it."""
+        return self._endpoint.end()
+
     def counters(self, end: int) -> Counters:
         """Return the counters of side 0 or 1."""
         return Counters(*self._endpoint.counters(end))

@@ -110,6 +110,15 @@ static PyObject *endpoint_fileno(PyObject *object, PyObject *none)
     return endpoint_is_usable(self) ? PyLong_FromLong(linux_endpoint_bell(self->endpoint)) : NULL;
 }
 
+static PyObject *endpoint_end(PyObject *object, PyObject *none)
+{
+    const struct endpoint_object *self = (const struct endpoint_object *)object;
+
+    (void)none;
+    return endpoint_is_usable(self) ? PyLong_FromUnsignedLong(linux_endpoint_end(self->endpoint))
+                                    : NULL;
+}
+
 static PyObject *endpoint_arm(PyObject *object, PyObject *none)
 {
     const struct endpoint_object *self = (const struct endpoint_object *)object;
@@ -157,6 +166,7 @@ void endpoint_dealloc(PyObject *object)
 static PyMethodDef methods[] = {
     {"counters", endpoint_counters, METH_VARARGS, NULL},
     {"fileno", endpoint_fileno, METH_NOARGS, NULL},
+    {"end", endpoint_end, METH_NOARGS, NULL},
     {"arm", endpoint_arm, METH_NOARGS, NULL},
     {"close", endpoint_close, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Prepare the Linux guest that uses channels: its command, Python package, and plot of records."""
+"""Prepare the Linux guests that use channels: the command, Python package, and plot of records.
+
+That of a fleet also has Zenoh, with which the bridge connects channels of several boards.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from pathlib import Path
 from bulkhead import console, lock
 from bulkhead.building.build import BuildFailure
 from bulkhead.paths import BUILD, ROOT
-from bulkhead.peers import arm64_packages, linux_guest
+from bulkhead.peers import arm64_packages, linux_guest, zenoh_wheel
 from bulkhead.peers.arm64_packages import Wanted
 from bulkhead.peers.linux_guest import LinuxImage
 
@@ -22,6 +25,8 @@ _PYTHON_FOLDER = BUILD / "python-arm64"
 _PYTHON = Wanted("python3 libpython3-dev", r"^(lib)?python3|^libexpat1_|^zlib1g_")
 # Parts of the standard library that are large, and of no use without a terminal or a compiler.
 _NO_USE = re.compile(r"(config-.*|test|ensurepip|idlelib|lib2to3|pydoc_data|turtle\.py)(/|$)")
+_ZENOH_FOLDER = BUILD / "zenoh-libraries"
+_ZENOH = Wanted("libgcc-s1", r"^libgcc-s1_")
 _DRIVER = "uio_pci_generic"
 # For channels with these keys of the system file.
 _MODULES = {
@@ -33,6 +38,21 @@ _PLOT_SCRIPT = f"""#!/bin/sh
 echo 110a 4106 > /sys/bus/pci/drivers/{_DRIVER}/new_id
 exec python3 /usr/lib/plot/plot.py "$@"
 """
+# Starts the bridge again when it ends: its channels may not be there yet, or its port be in use.
+_BRIDGE_SCRIPT = f"""#!/bin/sh
+echo 110a 4106 > /sys/bus/pci/drivers/{_DRIVER}/new_id
+while true; do
+    bulkhead-channel bridge "$@"
+    sleep 1
+done
+"""
+# The plot of a channel that another board has: the arguments are those of the bridge.
+_FAR_PLOT_SCRIPT = """#!/bin/sh
+cd /run
+bridge "$@" &
+exec python3 /usr/lib/plot/plot.py ./plot
+"""
+_PACKAGES = "usr/lib/python3/dist-packages"
 
 
 def prepare() -> LinuxImage:
@@ -49,6 +69,23 @@ def prepare() -> LinuxImage:
                 linux_guest.with_files(made, "channels", files).initrd.replace(image.initrd)
             stamp.write_text(inputs)
     return image
+
+
+def prepare_fleet() -> LinuxImage:
+    """Return the guest of prepare() with Zenoh, and the scripts of systems/fleet."""
+    image = prepare()
+    with lock.held(image.initrd.parent):
+        package = {f"{_PACKAGES}/{name}": each for name, each in zenoh_wheel.files().items()}
+        for content in list(package.values()):
+            if content.startswith(b"\x7fELF"):
+                root = arm64_packages.unpack(_ZENOH_FOLDER, "libraries of Zenoh", [_ZENOH])
+                needed = linux_guest.libraries(content, root, image.initrd.parent / "root")
+                package |= {f"lib/{library}": each for library, each in needed}
+        scripts = {
+            "bin/bridge": _BRIDGE_SCRIPT.encode(),
+            "bin/far-plot": _FAR_PLOT_SCRIPT.encode(),
+        }
+        return linux_guest.with_files(image, "fleet", {**package, **scripts})
 
 
 def prepare_command(key: str) -> LinuxImage:
@@ -89,12 +126,16 @@ def _python_files(image: LinuxImage) -> dict[str, bytes]:
         _build_extension(root / "usr/include", version, extension)
     interpreter = (root / "usr/bin" / version).read_bytes()
     needed = linux_guest.libraries(interpreter, root, image.initrd.parent / "root")
-    package = "usr/lib/python3/dist-packages/bulkhead_channel"
+    package = f"{_PACKAGES}/bulkhead_channel"
+    sources = _CHANNEL / "python/bulkhead_channel"
     return {
         "usr/bin/python3": interpreter,
         **{f"lib/{library}": content for library, content in needed},
         **_standard_library(root, version),
-        f"{package}/__init__.py": (_CHANNEL / "python/bulkhead_channel/__init__.py").read_bytes(),
+        **{
+            f"{package}/{path.relative_to(sources)}": path.read_bytes()
+            for path in sorted(sources.rglob("*.py"))
+        },
         f"{package}/_channel.so": extension.read_bytes(),
     }
 

@@ -11,7 +11,7 @@ from bulkhead.errors import UserError
 from bulkhead.running import network
 from bulkhead.running.qemu import Forward, Network, TapNetwork, UserNetwork
 from bulkhead.setup import packages
-from bulkhead.system.images import LINUX, LINUX_CHANNELS, LINUX_MEDIA, RTEMS
+from bulkhead.system.images import LINUX, LINUX_CHANNELS, LINUX_FLEET, LINUX_MEDIA, RTEMS
 
 _Row = tuple[str, str, str]  # partition, service, command to type on this machine
 
@@ -37,6 +37,7 @@ class Service:
 STATUS_PAGE = Service("status page", 80, 8080, "http://{address}{web_port}/")
 STATUS_JSON = Service("status as JSON", 80, 8080, "curl http://{address}{web_port}/status.json")
 PLOT = Service("live plot", 80, 8080, "http://{address}{web_port}/")
+BRIDGE = Service("bridge", 7447, 7447, "bulkhead-channel bridge -c tcp/{address}:{port}")
 ECHO = Service("echo", 7, 7007, "nc {address} {port}")
 DISCARD = Service("discard", 9, 9009, "nc {address} {port} < FILE")
 IPERF = Service("iperf 2", 5001, 5001, "iperf -c {address} -p {port}")
@@ -49,6 +50,7 @@ _OFFERS: dict[str, Sequence[Service]] = {
     LINUX: (IPERF,),
     LINUX_MEDIA: (IPERF,),
     LINUX_CHANNELS: (PLOT, IPERF),
+    LINUX_FLEET: (PLOT, BRIDGE, IPERF),
     RTEMS: (ECHO, IPERF),
 }
 

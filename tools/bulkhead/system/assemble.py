@@ -20,6 +20,7 @@ from bulkhead.system.image import hypervisor_bytes, pack
 from bulkhead.system.images import (
     LINUX,
     LINUX_CHANNELS,
+    LINUX_FLEET,
     LINUX_MEDIA,
     LINUXES,
     RTEMS,
@@ -37,6 +38,7 @@ _PREPARE = {
     LINUX: linux_guest.prepare,
     LINUX_MEDIA: linux_guest.prepare_media,
     LINUX_CHANNELS: linux_channels.prepare,
+    LINUX_FLEET: linux_channels.prepare_fleet,
 }
 
 

@@ -19,7 +19,8 @@ from bulkhead.system.problems import choose, show
 LINUX = "linux"
 LINUX_MEDIA = "linux-media"  # with drivers of sound, and the player of apps/player
 LINUX_CHANNELS = "linux-channels"  # with bulkhead-channel, Python, and the plot of apps/level
-LINUXES = (LINUX, LINUX_MEDIA, LINUX_CHANNELS)
+LINUX_FLEET = "linux-fleet"  # the same with Zenoh, for the bridge of channels
+LINUXES = (LINUX, LINUX_MEDIA, LINUX_CHANNELS, LINUX_FLEET)
 RTEMS = "rtems"  # the sample of virtio/ports/rtems
 _HEADER_BYTES = 64
 _MAGIC = b"ARM\x64"

@@ -17,7 +17,7 @@ from bulkhead_channel import RING_BYTES, Channel, OneWayReceiver, OneWaySender, 
 ZENOH = "eclipse-zenoh==1.10.2"  # channel/pyproject.toml has the same
 KINDS = ("messages", "value", "one-way")
 _PROBLEM = 2
-_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 # The words of the library's line about an end of another kind.
 _KIND = re.compile(r" is end ([01]) of a channel of (messages|values|messages one way)$")
 _KIND_NAMES = {"messages": "messages", "values": "value", "messages one way": "one-way"}
@@ -93,12 +93,10 @@ def _ring(text: str) -> int:
     return int(found[1]) * _UNITS[found[2]]
 
 
-def open_channel(
-    wanted: Wanted,
-) -> tuple[Channel | ValueChannel | OneWaySender | OneWayReceiver, int]:
-    """Open this process's end of a channel of any kind. Returns it and the end's number."""
+def open_channel(wanted: Wanted) -> Channel | ValueChannel | OneWaySender | OneWayReceiver:
+    """Open this process's end of a channel of any kind."""
     try:
-        return _open(wanted), wanted.end
+        return _open(wanted)
     except OSError as error:
         found = None if wanted.is_path else _KIND.search(str(error))
         if found is None:
@@ -108,7 +106,7 @@ def open_channel(
     # The function says what it is.
     known = Wanted(wanted.name, wanted.key, int(found[1]), _KIND_NAMES[found[2]])
     try:
-        return _open(known), known.end
+        return _open(known)
     except OSError as error:
         raise Problem(str(error)) from None
 
@@ -155,7 +153,7 @@ def main(arguments: Sequence[str]) -> int:
         wanted = [parse_channel(text) for text in options.channels]
         _check_names(wanted)
         try:
-            from bulkhead_channel.bridge import service  # noqa: PLC0415
+            from bulkhead_channel.bridge import service
         except ImportError as error:
             if error.name != "zenoh":
                 raise

@@ -67,12 +67,12 @@ class ValueBridge:
     """The bridge's end of a channel of values, in both directions."""
 
     def __init__(
-        self, session: zenoh.Session, name: str, key: str, end: int, channel: ValueChannel,
+        self, session: zenoh.Session, name: str, key: str, channel: ValueChannel,
         bell: Bell, tally: Counts,
     ) -> None:  # fmt: skip
         self.channel = channel
         self._session = session
-        self._name, self._end = name, end
+        self._name = name
         self._counts = tally
         self._life = wire.new_number()
         self._sequence = 0
@@ -81,7 +81,7 @@ class ValueBridge:
         self._latest: tuple[bytes, bytes] | None = None  # of the partition, and its tag
         self._far = _FarSender(tally)
         self._inbox: Inbox[Any] = Inbox(bell)
-        here, self._far_key = f"{key}/{1 - end}", f"{key}/{end}"
+        here, self._far_key = f"{key}/{1 - channel.end}", f"{key}/{channel.end}"
         self._key = here
         self._publisher = session.declare_publisher(
             here, congestion_control=zenoh.CongestionControl.DROP
@@ -125,7 +125,7 @@ class ValueBridge:
             return
         self._next = now + _VALUE_S
         self._sequence += 1
-        generation = self.channel.counters(1 - self._end).generation
+        generation = self.channel.counters(1 - self.channel.end).generation
         tag = wire.Tag(0, generation, self._life, 0, self._sequence).pack()
         self._latest = (value, tag)
         with contextlib.suppress(zenoh.ZError):

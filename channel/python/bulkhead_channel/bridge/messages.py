@@ -85,12 +85,10 @@ class MessageBridge:
     `channel` is the bridge's end, on the other one is the partition.
     """
 
-    def __init__(
-        self, name: str, channel: Channel, end: int, network: MessageNetwork, tally: Counts
-    ) -> None:
+    def __init__(self, name: str, channel: Channel, network: MessageNetwork, tally: Counts) -> None:
         self.channel = channel
         self._name = name
-        self._peer = 1 - end
+        self._peer = 1 - channel.end
         # Messages of the largest size fit into the inbox, too.
         self._window = max(1, min(WINDOW, BYTES_MAX // channel.message_max))
         self._network = network
@@ -100,6 +98,7 @@ class MessageBridge:
         self._far_bridge = 0
         self._far_life = 0  # 0: none is known
         self._past_lives: deque[int] = deque(maxlen=16)  # far lives that have ended
+        self._lost_at = 0.0  # the time at which the held message has nobody to get it; 0: unknown
         self._heard = 0.0
         self._has_told_second = False
         self._is_ending = False  # the far life has ended: deliver, and end this one
@@ -127,7 +126,7 @@ class MessageBridge:
             self._connect()
             self._take_input(now)
             self._deliver()
-            self._receive()
+            self._receive(now)
             self._end_if_far_has_ended()
         except ChannelError as error:
             self._fail(error, now)
@@ -163,18 +162,18 @@ class MessageBridge:
             self._generation = self.channel.counters(self._peer).generation
             self._grant()
 
-    def _receive(self) -> None:
+    def _receive(self, now: float) -> None:
         for _ in range(self._window):
             if self._held is not None:
                 if self._may_send():
                     self._send(self._held)
                     self._held = None
                     continue
-                if not self._far_life and not self.channel.is_connected:
-                    self._counts.drop(counts.UNSENT)
-                    self._held = None
-                    continue
-                return
+                if not self._is_lost(now):
+                    return
+                self._counts.drop(counts.UNSENT)
+                self._held = None
+                continue
             try:
                 message = self.channel.receive(0)
             except TimeoutError:
@@ -184,6 +183,14 @@ class MessageBridge:
                 return
             self._begin_life()  # of a partition that has ended already, too
             self._handle(message)
+
+    def _is_lost(self, now: float) -> bool:
+        """Return True if the sender has ended, and nobody came for a time to get its messages."""
+        if self._far_life or self.channel.is_connected:
+            self._lost_at = 0.0
+        elif not self._lost_at:
+            self._lost_at = now + SILENCE_S
+        return bool(self._lost_at and now >= self._lost_at)
 
     def _handle(self, message: Message) -> None:
         if not message.is_request:

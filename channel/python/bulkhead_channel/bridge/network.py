@@ -50,11 +50,13 @@ def _config(options: NetworkOptions) -> zenoh.Config:
     else:
         config = zenoh.Config()
         config.insert_json5("mode", '"peer"')
-        # The others may begin later.
-        config.insert_json5("connect/timeout_ms", "0")
+        # The others may begin later: try for ever, in the background.
+        config.insert_json5("connect/timeout_ms", "-1")
         config.insert_json5("connect/exit_on_failure", "false")
         retry = {"period_init_ms": 200, "period_max_ms": 1000, "period_increase_factor": 2}
         config.insert_json5("connect/retry", json.dumps(retry))
+        # It would need /dev/shm, and serves processes of one machine only.
+        config.insert_json5("transport/shared_memory/enabled", "false")
         # A board that lost its power is noticed after this time.
         config.insert_json5("transport/link/tx/lease", "5000")
     for name, endpoints in (("connect", options.connect), ("listen", options.listen)):

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import zenoh
 
-from bulkhead_channel import Channel, OneWayReceiver, ValueChannel
+from bulkhead_channel import Channel, OneWayReceiver, OneWaySender, ValueChannel
 from bulkhead_channel.bridge import loop
-from bulkhead_channel.bridge.command import _SIGNALS, Problem, Wanted, open_channel
+from bulkhead_channel.bridge.command import SIGNALS, Problem, Wanted, open_channel
 from bulkhead_channel.bridge.counts import Counts, say
 from bulkhead_channel.bridge.inbox import Bell
 from bulkhead_channel.bridge.latest import PublisherBridge, SubscriberBridge, ValueBridge
@@ -25,6 +25,8 @@ from bulkhead_channel.bridge.network import (
     open_session,
 )
 
+_Channel = Channel | ValueChannel | OneWaySender | OneWayReceiver
+
 
 def serve(
     wanted: Sequence[Wanted], connect: Sequence[str], listen: Sequence[str], config: Path | None
@@ -32,22 +34,24 @@ def serve(
     """Bridge the channels. Returns the number of the signal that ended it. Raises Problem."""
     received: list[int] = []
     bell = Bell()
-    for number in _SIGNALS:
-        # A shell ignores SIGINT for processes in the background.
-        if signal.getsignal(number) is not signal.SIG_IGN:
-            signal.signal(number, lambda number, _: received.append(number))
-    signal.set_wakeup_fd(bell.write, warn_on_full_buffer=False)
     try:
         with ExitStack() as open_parts:
             for each in wanted:
                 check_key(each.key)
-            ends = [open_channel(each) for each in wanted]
+            # As a client of a router, Zenoh waits for it here: until then a signal just ends the
+            # process, which has no channel yet.
             session = open_parts.enter_context(
                 open_session(NetworkOptions(connect, listen, config))
             )
+            for number in SIGNALS:
+                # A shell ignores SIGINT for processes in the background.
+                if signal.getsignal(number) is not signal.SIG_IGN:
+                    signal.signal(number, lambda number, _: received.append(number))
+            signal.set_wakeup_fd(bell.write, warn_on_full_buffer=False)
+            channels = [open_channel(each) for each in wanted]
             bridged = []
-            for each, (channel, end) in zip(wanted, ends, strict=True):
-                bridged.append(_bridge(session, each, channel, end, bell))
+            for each, channel in zip(wanted, channels, strict=True):
+                bridged.append(_bridge(session, each, channel, bell))
                 open_parts.callback(bridged[-1].close)
             say(f"bridges {', '.join(each.name for each in wanted)}")
             loop.run(bridged, bell, lambda: bool(received))
@@ -57,14 +61,14 @@ def serve(
 
 
 def _bridge(
-    session: zenoh.Session, wanted: Wanted, channel: object, end: int, bell: Bell
+    session: zenoh.Session, wanted: Wanted, channel: _Channel, bell: Bell
 ) -> MessageBridge | ValueBridge | PublisherBridge | SubscriberBridge:
     tally = Counts(wanted.name)
     if isinstance(channel, Channel):
-        network = ZenohMessages(session, wanted.key, end, channel.message_max, bell, tally)
-        return MessageBridge(wanted.name, channel, end, network, tally)
+        network = ZenohMessages(session, wanted.key, channel.end, channel.message_max, bell, tally)
+        return MessageBridge(wanted.name, channel, network, tally)
     if isinstance(channel, ValueChannel):
-        return ValueBridge(session, wanted.name, wanted.key, end, channel, bell, tally)
+        return ValueBridge(session, wanted.name, wanted.key, channel, bell, tally)
     if isinstance(channel, OneWayReceiver):
         return PublisherBridge(session, wanted.name, wanted.key, channel, tally)
-    return SubscriberBridge(session, wanted.key, channel, bell, tally)  # type: ignore[arg-type]
+    return SubscriberBridge(session, wanted.key, channel, bell, tally)
