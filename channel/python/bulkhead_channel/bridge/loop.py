@@ -11,17 +11,12 @@ from typing import Protocol
 from bulkhead_channel.bridge.inbox import Bell
 
 
-class _Channel(Protocol):
-    """The channel of a bridged channel."""
-
-    def fileno(self) -> int:
-        """Return a descriptor that is readable after the doorbell rang."""
-
-
 class Bridged(Protocol):
     """A bridged channel."""
 
-    channel: object
+    @property
+    def channel(self) -> object:
+        """Its channel. Most have a fileno() that is readable after the doorbell rang."""
 
     def work(self, now: float) -> None:
         """Do what can be done without waiting."""
@@ -35,8 +30,9 @@ def run(bridged: Sequence[Bridged], bell: Bell, is_over: Callable[[], bool]) -> 
     poller = select.poll()
     poller.register(bell.fileno(), select.POLLIN)
     for each in bridged:
-        if hasattr(each.channel, "fileno"):  # a sender of a one-way channel has none
-            poller.register(each.channel.fileno(), select.POLLIN)
+        fileno = getattr(each.channel, "fileno", None)
+        if fileno is not None:  # a sender of a one-way channel has none
+            poller.register(fileno(), select.POLLIN)
     while not is_over():
         bell.clear()
         now = time.monotonic()

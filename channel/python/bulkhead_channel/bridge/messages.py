@@ -97,7 +97,7 @@ class MessageBridge:
         self._generation = 0
         self._far_bridge = 0
         self._far_life = 0  # 0: none is known
-        self._past_lives: deque[int] = deque(maxlen=16)  # far lives that have ended
+        self._is_pair = False  # the far bridge knows this life: its end ends this one
         self._lost_at = 0.0  # the time at which the held message has nobody to get it; 0: unknown
         self._heard = 0.0
         self._has_told_second = False
@@ -185,7 +185,12 @@ class MessageBridge:
             self._handle(message)
 
     def _is_lost(self, now: float) -> bool:
-        """Return True if the sender has ended, and nobody came for a time to get its messages."""
+        """Return True if nobody will get the held message.
+
+        The far life has ended; or the partition's has, and no far bridge came for a time.
+        """
+        if self._is_ending:
+            return True
         if self._far_life or self.channel.is_connected:
             self._lost_at = 0.0
         elif not self._lost_at:
@@ -253,30 +258,26 @@ class MessageBridge:
                 self._asked -= 1
 
     def _take_grant(self, grant: wire.Grant, now: float) -> None:
-        if grant.bridge == self._network.bridge or grant.life in self._past_lives:
-            return
-        if self._is_ending:
-            return  # its next grant comes soon
-        if self._far_life == 0:
-            self._pair(grant, now)
-        elif grant.bridge != self._far_bridge:
+        if grant.bridge == self._network.bridge or self._is_ending:
+            return  # after the end the next grant comes soon
+        if self._far_bridge not in (0, grant.bridge):
             if not self._has_told_second:
                 self._has_told_second = True
                 say(f"{self._name}: a second bridge uses the key of the far end: it is refused")
             return
-        elif grant.life != self._far_life:
-            self._is_ending = True
-            return
         self._heard = now
-        if grant.to == self._life != 0:
+        is_for_this_life = grant.to == self._life != 0
+        if self._is_pair and not (is_for_this_life and grant.life == self._far_life):
+            self._is_ending = True  # one of the far lives ended, and its last message was lost
+            return
+        if grant.life != self._far_life:
+            self._far_bridge, self._far_life = grant.bridge, grant.life
+            self._start_pair()
+            self._grant()
+        if is_for_this_life:
+            self._is_pair = True
             # A malicious limit gives no more than a window.
             self._limit = max(self._limit, min(grant.limit, self._sent + WINDOW))
-
-    def _pair(self, grant: wire.Grant, now: float) -> None:
-        self._far_bridge, self._far_life = grant.bridge, grant.life
-        self._heard = now
-        self._start_pair()
-        self._grant()
 
     def _start_pair(self) -> None:
         self._sent = self._limit = 0
@@ -284,12 +285,12 @@ class MessageBridge:
 
     def _take_message(self, message: FarMessage, now: float) -> None:
         tag = message.tag
-        if not self._life or tag.life != self._far_life or tag.to != self._life or self._is_ending:
+        is_of_pair = tag.life == self._far_life and tag.to == self._life != 0
+        if not is_of_pair or self._is_ending:
             if not tag.is_end:
                 self._counts.drop(counts.STALE)
-            elif tag.life == self._far_life:
-                self._is_ending = True
             return
+        self._is_pair = True
         self._heard = now
         missing = tag.sequence - self._received - 1
         if missing < 0:
@@ -366,7 +367,7 @@ class MessageBridge:
 
     def _end_life(self, reason: str) -> None:
         """End this end's life. The far end's ends by it."""
-        if self._life and self._far_life:
+        if self._is_pair:
             self._send(Message(b"", 0), is_end=True)
         unsent = len(self._deliveries) + (self._held is not None)
         if unsent:
@@ -380,16 +381,17 @@ class MessageBridge:
         self._forget_far()
 
     def _forget_far(self) -> None:
-        if self._far_life:
-            self._past_lives.append(self._far_life)
         self._far_life = self._far_bridge = 0
-        self._is_ending = False
+        self._is_ending = self._is_pair = False
         self._start_pair()
 
     def _keep_time(self, now: float) -> None:
-        if self._far_life and now - self._heard > SILENCE_S:
-            say(f"{self._name}: the far end is silent")
-            self._is_ending = True
+        if self._far_life and now - self._heard > SILENCE_S and not self._is_ending:
+            if self._is_pair:
+                say(f"{self._name}: the far end is silent")
+                self._is_ending = True
+            else:
+                self._forget_far()
         if now >= self._grant_at:
             self._grant()
         for tag in [tag for tag, (_, until) in self._calls.items() if now >= until]:
