@@ -266,7 +266,7 @@ def test_a_malicious_far_bridge(rules: types.SimpleNamespace) -> None:
         pair = Pair(rules)
         pair.settle()
         bridge, channel = pair.bridges[0], pair.channels[0]
-        known = [*numbers, bridge._life, bridge._far_life]  # noqa: SLF001
+        known = [*numbers, bridge._life, bridge._far_life]
         for _ in range(30):
             some = [dice.choice(known) for _ in range(5)]
             if dice.random() < 0.5:
@@ -278,7 +278,7 @@ def test_a_malicious_far_bridge(rules: types.SimpleNamespace) -> None:
             pair.networks[0].come.append(item)
             channel.write()
             bridge.work(pair.now)
-        assert len(bridge._deliveries) <= 64  # noqa: SLF001
+        assert len(bridge._deliveries) <= 64
         assert len(pair.networks[0].on_the_way) < 200
 
 
