@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Measures latency and loss between two ends of messages, which bridges may connect.
 
-    python3 -m bulkhead_channel.bridge.measure ./b --end 1 --listen
-    python3 -m bulkhead_channel.bridge.measure ./a
+python3 -m bulkhead_channel.bridge.measure ./b --end 1 --listen
+python3 -m bulkhead_channel.bridge.measure ./a
 """
 
 from __future__ import annotations
