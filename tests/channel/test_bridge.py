@@ -520,6 +520,24 @@ def test_a_malicious_partition(place: Place) -> None:
     assert "the peer's produced index is invalid" in end(one)
 
 
+def test_a_malicious_writer_of_values(place: Place) -> None:
+    """The bridge opens the channel again, and passes on what a good writer writes then."""
+    one = place.listening("./v=fleet/v,end=1,kind=value")
+    place.connecting("./w=fleet/v,kind=value")
+    assert place.channel("send", "./v", "-K", "value", "first").wait(SECONDS) == 0
+    receiver = place.channel("receive", "./w", "-K", "value", "-e", "1")
+    assert line_of(receiver) == "first"
+    with (place.folder / "v").open("r+b", buffering=0) as file:
+        file.seek(4096 + 128)  # the index of what end 0 has produced (channel/format.h)
+        file.write((1 << 63 | 5).to_bytes(8, "little"))
+    with (place.folder / "v.1").open("r+b", buffering=0) as bell:
+        bell.write(b"x")
+    time.sleep(2)
+    assert place.channel("send", "./v", "-K", "value", "again").wait(SECONDS) == 0
+    assert line_of(receiver) == "again"
+    end(one)
+
+
 BAD = [
     ((), "the following arguments are required: CHANNEL=KEY: see --help"),
     (("x",), "'x' is no CHANNEL=KEY: see --help"),

@@ -282,6 +282,42 @@ def test_a_malicious_far_bridge(rules: types.SimpleNamespace) -> None:
         assert len(pair.networks[0].on_the_way) < 200
 
 
+class _Query:
+    """A request from the network that waits."""
+
+    def __init__(self) -> None:
+        self.reasons: list[str] = []
+
+    def refuse(self, reason: str) -> None:
+        self.reasons.append(reason)
+
+
+def test_a_partition_that_reads_nothing(rules: types.SimpleNamespace) -> None:
+    """Neither requests to it nor answers for it pile up; each request is refused once."""
+    pair = Pair(rules)
+    pair.settle()
+    bridge, network = pair.bridges[0], pair.networks[0]
+    asked: list[Any] = []
+    network.ask = lambda life, tag, _: asked.append(  # type: ignore[attr-defined]
+        rules.messages.Answer(life, tag.tag, b"answer")
+    )
+    queries = [_Query() for _ in range(2000)]
+    for number in range(0, 2000, 100):
+        some = queries[number : number + 100]
+        network.come += [rules.messages.Request(query, b"request") for query in some]
+        pair.channels[0]._to_bridge.extend(
+            rules.Message(b"question", rules.wire.CALL_TAG | each) for each in range(1, 200)
+        )
+        bridge.work(pair.now)
+        network.come += asked
+        asked.clear()
+        bridge.work(pair.now)
+        assert len(bridge._deliveries) <= 128
+        pair.now += rules.messages.CALL_S
+    bridge.work(pair.now)
+    assert all(len(query.reasons) == 1 for query in queries)
+
+
 def test_channels_of_the_command_line(rules: types.SimpleNamespace) -> None:
     command = rules.command
     assert command.parse_channel("plot=fleet/plot") == command.Wanted("plot", "fleet/plot")

@@ -7,6 +7,7 @@ Programs of the network may publish to them, too, without the attachment of a br
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Callable
 from typing import Any
 
 import zenoh
@@ -68,9 +69,10 @@ class ValueBridge:
 
     def __init__(
         self, session: zenoh.Session, name: str, key: str, channel: ValueChannel,
-        bell: Bell, tally: Counts,
+        reopen: Callable[[], ValueChannel], bell: Bell, tally: Counts,
     ) -> None:  # fmt: skip
         self.channel = channel
+        self._reopen = reopen
         self._session = session
         self._name = name
         self._counts = tally
@@ -102,6 +104,10 @@ class ValueBridge:
                 self._ask()
             elif self._far.accepts(item[0], all_wanted=False):
                 self._write(item[1])
+        if self._failed_until and now >= self._failed_until:
+            self._failed_until = 0.0
+            self.channel.close()
+            self.channel = self._reopen()
         if now >= max(self._next, self._failed_until):
             self._publish(now)
         self._counts.tell()
@@ -175,9 +181,11 @@ class PublisherBridge:
     """The receiving end of a one-way channel: publishes what the partition sends."""
 
     def __init__(
-        self, session: zenoh.Session, name: str, key: str, channel: OneWayReceiver, tally: Counts
-    ) -> None:
+        self, session: zenoh.Session, name: str, key: str, channel: OneWayReceiver,
+        reopen: Callable[[], OneWayReceiver], tally: Counts,
+    ) -> None:  # fmt: skip
         self.channel = channel
+        self._reopen = reopen
         self._name = name
         self._counts = tally
         self._life = wire.new_number()
@@ -189,6 +197,11 @@ class PublisherBridge:
 
     def work(self, now: float) -> None:
         """Publish what has come."""
+        if self._failed_until and now >= self._failed_until:
+            self._failed_until = 0.0
+            self.channel.close()
+            self.channel = self._reopen()
+            self._missed = 0
         if now >= self._failed_until:
             try:
                 for _ in range(_BATCH):

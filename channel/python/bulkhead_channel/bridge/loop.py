@@ -29,15 +29,32 @@ def run(bridged: Sequence[Bridged], bell: Bell, is_over: Callable[[], bool]) -> 
     """Carry messages until `is_over` returns True; `bell` wakes the loop to ask."""
     poller = select.poll()
     poller.register(bell.fileno(), select.POLLIN)
-    for each in bridged:
-        fileno = getattr(each.channel, "fileno", None)
-        if fileno is not None:  # a sender of a one-way channel has none
-            poller.register(fileno(), select.POLLIN)
+    # A channel is replaced if its partition violates the format.
+    polled: list[tuple[object, int]] = []
     while not is_over():
         bell.clear()
         now = time.monotonic()
         for each in bridged:
             each.work(now)
+        if [channel for channel, _ in polled] != [each.channel for each in bridged]:
+            polled = _poll(poller, polled, bridged)
         rest = min(each.rest(now) for each in bridged)
         if rest > 0:
             poller.poll(rest * 1000)
+
+
+def _poll(
+    poller: select.poll, polled: Sequence[tuple[object, int]], bridged: Sequence[Bridged]
+) -> list[tuple[object, int]]:
+    """Wait for the doorbells of these channels from now on. Returns them, -1: it has none."""
+    for _, bell in polled:
+        if bell >= 0:
+            poller.unregister(bell)
+    result = []
+    for each in bridged:
+        fileno = getattr(each.channel, "fileno", None)  # a sender of a one-way channel has none
+        bell = -1 if fileno is None else fileno()
+        if bell >= 0:
+            poller.register(bell, select.POLLIN)
+        result.append((each.channel, bell))
+    return result

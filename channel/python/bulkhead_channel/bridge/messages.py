@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
+from enum import Enum
 from typing import Any, NamedTuple, Protocol
 
 from bulkhead_channel import Channel, ChannelError, Message
@@ -27,6 +28,14 @@ CALL_S = 10.0
 # Numbers of requests from the network. Those of the partition begin at 1 (channel/call.h).
 _OWN_CALL = 1 << 30
 _NUMBERS = _OWN_CALL - 1
+
+
+class Kind(Enum):
+    """What is delivered to the partition."""
+
+    FAR_MESSAGE = 0
+    REQUEST = 1
+    ANSWER = 2
 
 
 class FarMessage(NamedTuple):
@@ -105,10 +114,10 @@ class MessageBridge:
         self._sent = self._limit = 0  # to the far life
         self._received = self._delivered = self._granted = 0  # from the far life
         self._held: Message | None = None  # the partition's, without a grant yet
-        self._deliveries: deque[tuple[bytes, int, bool]] = deque()  # content, tag, is of far life
+        self._deliveries: deque[tuple[bytes, int, Kind]] = deque()  # content, tag, kind
         self._calls: dict[int, tuple[Query, float]] = {}  # to the partition, by their tags
         self._call_number = 0
-        self._asked = 0  # requests of the partition that wait
+        self._asked = 0  # requests of the partition whose answers it has not got
         self._grant_at = 0.0
         self._reset_at = 0.0  # after a violation of the format
 
@@ -216,7 +225,7 @@ class MessageBridge:
 
     def _deliver(self) -> None:
         while self._deliveries:
-            content, tag, is_far = self._deliveries[0]
+            content, tag, kind = self._deliveries[0]
             # send() would drop messages of a life that has ended, and wait for the next one.
             if not self._life or not self.channel.is_connected:
                 return
@@ -226,7 +235,9 @@ class MessageBridge:
                 return
             self._deliveries.popleft()
             self._counts.received += 1
-            if is_far:
+            if kind is Kind.ANSWER:
+                self._asked -= 1
+            if kind is Kind.FAR_MESSAGE:
                 self._delivered += 1
                 if 2 * (self._granted - self._delivered) <= self._window:
                     self._grant()
@@ -311,7 +322,7 @@ class MessageBridge:
             self._counts.drop(counts.OVERFLOW)
             self._is_ending = True
         else:
-            self._deliveries.append((message.content, tag.tag, True))
+            self._deliveries.append((message.content, tag.tag, Kind.FAR_MESSAGE))
 
     def _may_send(self) -> bool:
         return bool(
@@ -346,19 +357,19 @@ class MessageBridge:
             self._call_number = self._call_number % _NUMBERS + 1
             tag = wire.CALL_TAG | _OWN_CALL | self._call_number
             self._calls[tag] = (request.query, now + CALL_S)
-            self._deliveries.append((request.content, tag, False))
+            self._deliveries.append((request.content, tag, Kind.REQUEST))
 
     def _take_answer(self, answer: Answer) -> None:
-        self._asked -= 1
         if answer.life != self._life or answer.content is None:
+            self._asked -= 1
             self._counts.drop(counts.LATE if answer.content is not None else counts.UNANSWERED)
         else:
-            self._deliveries.append((answer.content, answer.tag, False))
+            self._deliveries.append((answer.content, answer.tag, Kind.ANSWER))
 
     # Ends.
 
     def _end_if_far_has_ended(self) -> None:
-        if self._is_ending and not any(is_far for _, _, is_far in self._deliveries):
+        if self._is_ending and not any(kind is Kind.FAR_MESSAGE for _, _, kind in self._deliveries):
             if self._life:
                 self._end_life("the far end has ended")
                 self.channel.reset()
@@ -372,6 +383,7 @@ class MessageBridge:
         unsent = len(self._deliveries) + (self._held is not None)
         if unsent:
             self._counts.drop(counts.UNSENT, unsent)
+        self._asked -= sum(kind is Kind.ANSWER for _, _, kind in self._deliveries)
         self._deliveries.clear()
         self._held = None
         for query, _ in self._calls.values():
@@ -397,3 +409,6 @@ class MessageBridge:
         for tag in [tag for tag, (_, until) in self._calls.items() if now >= until]:
             query, _ = self._calls.pop(tag)
             query.refuse("the partition does not answer")
+            # It may never have been delivered, to a partition that receives nothing.
+            kept = [each for each in self._deliveries if each[1:] != (tag, Kind.REQUEST)]
+            self._deliveries = deque(kept)

@@ -7,6 +7,7 @@ import signal
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import zenoh
 
@@ -64,11 +65,15 @@ def _bridge(
     session: zenoh.Session, wanted: Wanted, channel: _Channel, bell: Bell
 ) -> MessageBridge | ValueBridge | PublisherBridge | SubscriberBridge:
     tally = Counts(wanted.name)
+
+    def reopen() -> Any:
+        return open_channel(wanted)
+
     if isinstance(channel, Channel):
         network = ZenohMessages(session, wanted.key, channel.end, channel.message_max, bell, tally)
         return MessageBridge(wanted.name, channel, network, tally)
     if isinstance(channel, ValueChannel):
-        return ValueBridge(session, wanted.name, wanted.key, channel, bell, tally)
+        return ValueBridge(session, wanted.name, wanted.key, channel, reopen, bell, tally)
     if isinstance(channel, OneWayReceiver):
-        return PublisherBridge(session, wanted.name, wanted.key, channel, tally)
+        return PublisherBridge(session, wanted.name, wanted.key, channel, reopen, tally)
     return SubscriberBridge(session, wanted.key, channel, bell, tally)
