@@ -24,7 +24,9 @@ int bridge_execute(char **words, size_t count)
     if (count > BRIDGE_WORDS_MAX) {
         return command_fail("bridge takes at most %u words", BRIDGE_WORDS_MAX);
     }
-    memcpy(&arguments[3], words, count * sizeof(words[0]));
+    for (size_t i = 0; i < count; i++) {
+        arguments[3 + i] = words[i];
+    }
     (void)execvp(arguments[0], arguments);
     return command_fail("bridge needs python3: %s", strerror(errno));
 }
