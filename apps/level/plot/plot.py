@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Serves a live plot of the level control, whose records arrive over a channel.
 
-    python3 plot.py CHANNEL [PORT]
+    python3 plot.py CHANNEL [PORT [END]]
 
 GET /           the page
 GET /records    the records as server-sent events: each has a JSON array of records
@@ -152,13 +152,12 @@ def follow(channel: Channel, server: Server) -> None:
         server.records.add(_TEXT % record)
 
 
-def main(name: str, port: str = "80") -> None:
-    """Serve until the process is killed."""
+def main(name: str, port: str = "80", end: str = "0") -> None:
+    """Serve until the process is killed. `end`: of a path."""
     with Server(int(port)) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         print(f"plot: serves the records of {name} on port {port}", flush=True)
-        # The plot is the channel's `to`. A path, which a bridge has at end 0, does not know that.
-        with Channel(name, end=1) as channel:
+        with Channel(name, end=int(end)) as channel:
             while True:
                 try:
                     follow(channel, server)

@@ -50,7 +50,7 @@ done
 _FAR_PLOT_SCRIPT = """#!/bin/sh
 cd /run
 bridge "$@" &
-exec python3 /usr/lib/plot/plot.py ./plot
+exec python3 /usr/lib/plot/plot.py ./plot 80 1  # the bridge has end 0, that of the controller
 """
 _PACKAGES = "usr/lib/python3/dist-packages"
 
