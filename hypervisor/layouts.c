@@ -140,6 +140,8 @@ void layouts_description(void)
     LAYOUT_NUMBER(description_partition, pci_wide_bytes);
     LAYOUT_NUMBER(description_partition, times);
     LAYOUT_NUMBER(description_partition, channel_host);
+    LAYOUT_NUMBER(description_partition, rtc);
+    LAYOUT_NUMBER(description_partition, tree_seeds);
     LAYOUT_NUMBER(description_partition, vcpu_count);
     LAYOUT_NUMBER(description_partition, console_interrupt);
     LAYOUT_NUMBER(description_partition, console_input);
@@ -166,6 +168,9 @@ void layouts_description(void)
     LAYOUT_NUMBER(description_board, hypervisor_bytes);
     LAYOUT_NUMBER(description_board, distributor);
     LAYOUT_NUMBER(description_board, uart);
+    LAYOUT_NUMBER(description_board, rtc);
+    LAYOUT_NUMBER(description_board, memory);
+    LAYOUT_NUMBER(description_board, memory_bytes);
     LAYOUT_NUMBER(description_board, ecam);
     LAYOUT_NUMBER(description_board, ecam_bytes);
     LAYOUT_NUMBER(description_board, pci_io);

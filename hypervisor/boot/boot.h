@@ -33,8 +33,9 @@ void boot_map_between(uint64_t *root, const char *start, const char *end, uint64
 uint64_t boot_take(uint64_t pages);
 
 /* early.c: checks the description and the board's memory, and makes the boot core's tables. Returns
- * the address of their root. entry.S calls it with the MMU off. */
-uint64_t boot_early(void);
+ * the address of their root. `devicetree`: X0 at the entry of the image. entry.S calls it with the
+ * MMU off. */
+uint64_t boot_early(uint64_t devicetree);
 /* main.c: initialises the devices, makes partitions and monitors, starts the other cores, and
  * enters this core's monitor. entry.S calls it with the MMU on. */
 _Noreturn void boot_main(void);

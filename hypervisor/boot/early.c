@@ -9,6 +9,7 @@
 #include "channel/channel.h"
 #include "console/terminal.h"
 #include "description/check.h"
+#include "entropy/sources.h"
 #include "entry/monitor.h"
 #include "gic/redistributor.h"
 #include "hypervisor/registers.h"
@@ -46,6 +47,7 @@ static void map_devices(uint64_t *root, const struct description *system)
     const struct description_board *board = &system->board;
 
     boot_map(root, board->uart, board->uart != 0 ? PAGE_BYTES : 0, MONITOR_DEVICE);
+    boot_map(root, board->rtc, board->rtc != 0 ? PAGE_BYTES : 0, MONITOR_DEVICE);
     boot_map(root, board->distributor, GIC_FRAME_BYTES, MONITOR_DEVICE);
     boot_map(root, board->ecam, board->ecam_bytes, MONITOR_DEVICE);
     boot_map(root, board->smmu, board->smmu != 0 ? SMMU_REGISTER_BYTES : 0, MONITOR_DEVICE);
@@ -78,7 +80,7 @@ static bool is_inside(uint64_t start, uint64_t whole, const struct description_b
 }
 
 /* The attribute keeps the function, because only entry.S calls it. */
-__attribute__((used)) uint64_t boot_early(void)
+__attribute__((used)) uint64_t boot_early(uint64_t devicetree)
 {
     const struct description *system = image_description();
     uint64_t start = (uint64_t)(uintptr_t)image_start;
@@ -105,6 +107,7 @@ __attribute__((used)) uint64_t boot_early(void)
         boot_refuse("the image was loaded outside the hypervisor's memory, at", start);
     }
     probe_memory(system);
+    sources_read_loader_tree(&system->board, devicetree);
     /* The loader may have read a truncated file. A complete file ends with the mark. */
     if (device_read32((uintptr_t)system + (system->payload & ~UINT64_C(3)) - 4) != system->mark) {
         boot_refuse("the image's file is cut off, it has fewer bytes than", whole);

@@ -2,8 +2,8 @@
 /*
  * The first code of the boot core, from the loader to C: the arm64 Image header, relocation, .bss
  * and the stack. The state at entry is that of Linux' Documentation/arch/arm64/booting: MMU and
- * data cache are off, and the loaded image is cleaned to the point of coherency. The devicetree in
- * x0 is not used, because the system description follows the image.
+ * data cache are off, and the loaded image is cleaned to the point of coherency. Of the devicetree in
+ * x0 only the seeds for random numbers are used, because the system description follows the image.
  *
  * All memory is Device-nGnRnE until the MMU is on, so this code makes no unaligned access and uses
  * no DC ZVA.
@@ -32,6 +32,7 @@ image_start:
     .section .text.boot, "ax"
 entry:
     msr daifset, #0xf
+    mov x20, x0 /* the address of the devicetree, until boot_early() has it */
     mrs x1, currentel
     cmp x1, #(2 << 2)
     b.ne report_level
@@ -72,6 +73,7 @@ entry:
     address x1, monitor_vectors
     msr vbar_el2, x1
     msr tpidr_el2, xzr /* no struct processor yet, so that monitor_recover() halts */
+    mov x0, x20
     bl boot_early
     mov x19, x0
 

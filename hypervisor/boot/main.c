@@ -6,6 +6,7 @@
 #include "channel/channel.h"
 #include "console/input.h"
 #include "console/terminal.h"
+#include "entropy/sources.h"
 #include "entry/gate.h"
 #include "entry/monitor.h"
 #include "gic/listed.h"
@@ -24,6 +25,7 @@
 #include <arch/device_access.h>
 #include <arch/hypercalls.h>
 #include <devices/gic_registers.h>
+#include <devices/rtc_registers.h>
 #include <string.h>
 
 #define AFFINITY_MASK UINT64_C(0xff00ffffff)
@@ -35,6 +37,7 @@ static uint64_t smmu_roots[DESCRIPTION_PARTITIONS_MAX];
 /* Roots of stage 2 that processors use: one page for each partition. */
 static uint64_t processors_roots;
 static struct smmu_memory smmu_memory;
+static uint64_t rtc_start;     /* that of struct partition_constants; 0: the board has no PL031 */
 static bool has_shared_group1; /* the firmware owns Group 0 of the GIC */
 
 /* Calls boot_refuse() if `failure` is not NULL. */
@@ -249,6 +252,17 @@ static _Noreturn void refuse_unresettable(const struct partition *partition, uin
     monitor_halt();
 }
 
+/* Reads the board's real-time clock. The virtual clocks of all partitions go on from it by the
+ * counter. */
+static void read_rtc(const struct description *system)
+{
+    terminal_explain("the board has no PL031 at");
+    if (system->board.rtc != 0) {
+        rtc_start = device_read32(system->board.rtc + RTCDR) -
+                    register_read(cntpct_el0) / register_read(cntfrq_el0);
+    }
+}
+
 static void make_partition(const struct description *system, uint32_t index)
 {
     struct partition *partition = (struct partition *)(uintptr_t)boot_take(1);
@@ -257,6 +271,7 @@ static void make_partition(const struct description *system, uint32_t index)
     partition->constant.system = system;
     partition->constant.described = &system->partitions[index];
     partition->constant.index = index;
+    partition->constant.rtc_start = rtc_start;
     set_interrupt_mode(partition);
     boot_partitions[index] = partition;
     make_stage2(partition);
@@ -314,6 +329,7 @@ static void make_vcpus(const struct description *system)
             vcpu->stage2 = processors_roots + index * PAGE_BYTES;
             vcpu->number = number;
             vcpu->processor = core;
+            sources_derive(&vcpu->generator);
             add_vcpu(processor_at(system, core), vcpu);
             vcpu = (struct vcpu *)((uintptr_t)vcpu + PAGE_BYTES);
         }
@@ -427,6 +443,8 @@ __attribute__((used)) void boot_main(void)
         smmu_memory.events = boot_take(1);
         smmu_memory.commands = boot_take(1);
     }
+    sources_collect();
+    read_rtc(system);
     terminal_explain("the board has no PCI at");
     if (system->board.ecam != 0) {
         pci_disable_mastering(system);
@@ -443,6 +461,7 @@ __attribute__((used)) void boot_main(void)
            system->board.hypervisor + system->board.hypervisor_bytes -
                boot_processor_pages(system));
     make_vcpus(system);
+    sources_wipe();
     for (uint32_t i = 0; i < system->core_count; i++) {
         make_processor(system, i);
     }

@@ -8,6 +8,7 @@
 
 #include "description/limits.h"
 #include "hypervisor/crc32.h"
+#include "hypervisor/tree_seeds.h"
 #include <stddef.h>
 
 #define AFFINITY_MASK  UINT64_C(0xff00ffffff)
@@ -429,6 +430,16 @@ static bool check_vcpus(struct check *check, const struct description_partition 
     return true;
 }
 
+static bool check_tree_seeds(struct check *check, const struct description_partition *partition)
+{
+    uint64_t seeds = partition->tree_seeds;
+
+    return expect(check,
+                  seeds == 0 || (seeds % sizeof(uint32_t) == 0 &&
+                                 in_memory(partition, seeds, sizeof(struct tree_seeds))),
+                  "seeds of the devicetree outside of the memory: guest address", seeds);
+}
+
 static bool check_partition(struct check *check, uint32_t index)
 {
     const struct description *description = check->description;
@@ -443,9 +454,12 @@ static bool check_partition(struct check *check, uint32_t index)
                         partition->console != 0 ? DESCRIPTION_PAGE_BYTES : 0) &&
            add_optional(check, partition->times,
                         partition->times != 0 ? DESCRIPTION_PAGE_BYTES : 0) &&
-           check_images(check, partition) && check_pci(check, partition) &&
-           check_interrupts(check, partition) && check_input(check, partition) &&
-           check_choices(check, partition);
+           add_optional(check, partition->rtc, partition->rtc != 0 ? DESCRIPTION_PAGE_BYTES : 0) &&
+           expect(check, partition->rtc == 0 || description->board.rtc != 0,
+                  "a real-time clock, and the board has none: guest address", partition->rtc) &&
+           check_tree_seeds(check, partition) && check_images(check, partition) &&
+           check_pci(check, partition) && check_interrupts(check, partition) &&
+           check_input(check, partition) && check_choices(check, partition);
 }
 
 static bool check_partitions(struct check *check)
@@ -539,6 +553,12 @@ static bool check_board(struct check *check)
                "UART and SMMU need an SPI each: the UART has", board->uart_interrupt) &&
            expect(check, board->isolates_branches <= 1 && board->reserved == 0,
                   "unknown value of isolates_branches:", board->isolates_branches) &&
+           expect(check, board->rtc % DESCRIPTION_PAGE_BYTES == 0 && board->rtc < PHYSICAL_LIMIT,
+                  "PL031 not at a page:", board->rtc) &&
+           expect(check,
+                  board->memory < PHYSICAL_LIMIT &&
+                      board->memory_bytes <= PHYSICAL_LIMIT - board->memory,
+                  "RAM beyond the address limit:", board->memory) &&
            add_range(check, board->hypervisor, board->hypervisor_bytes) && add_shared(check) &&
            add_optional(check, board->uart, board->uart != 0 ? DESCRIPTION_PAGE_BYTES : 0) &&
            add_optional(check, board->smmu, board->smmu != 0 ? SMMU_BYTES : 0);

@@ -17,6 +17,7 @@
 #include "partition/fault.h"
 #include "partition/recall.h"
 #include "pci/config_space.h"
+#include "rtc/rtc.h"
 #include "scheduler/scheduler.h"
 #include "vcpu/features.h"
 #include "vcpu/guest_state.h"
@@ -36,6 +37,11 @@ static bool is_inside(uint64_t address, uint64_t start, uint64_t bytes, uint64_t
 {
     *offset = address - start;
     return start != 0 && *offset < bytes;
+}
+
+static uint64_t rtc_seconds(const struct partition *partition)
+{
+    return partition->constant.rtc_start + register_read(cntpct_el0) / register_read(cntfrq_el0);
 }
 
 static enum access_result route(struct vcpu *vcpu, uint64_t address, struct access *access,
@@ -60,6 +66,10 @@ static enum access_result route(struct vcpu *vcpu, uint64_t address, struct acce
     if (channel_access(partition, address, access, &result)) {
         *cause = EXIT_PCI;
         return result;
+    }
+    if (is_inside(address, partition->constant.described->rtc, PAGE_BYTES, &access->offset)) {
+        *cause = EXIT_CONSOLE;
+        return rtc_access(rtc_seconds(partition), access);
     }
     *cause = EXIT_REDISTRIBUTOR;
     return redistributor_access(vcpu, address, access);

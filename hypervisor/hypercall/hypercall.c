@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "hypercall/hypercall.h"
 
+#include "entropy/trng.h"
 #include "hypercall/channel.h"
 #include "hypercall/manager.h"
 #include "hypercall/psci.h"
@@ -62,8 +63,20 @@ static int64_t handle_other_call(const struct vcpu *vcpu, uint64_t registers[4])
     }
 }
 
+/* Returns true if the function is one of DEN0098, which has a part of PSCI's numbers. */
+static bool is_trng_call(uint32_t function)
+{
+    function &= ~CALL_64;
+    return function >= CALL_TRNG_VERSION && function <= CALL_TRNG_RND32;
+}
+
 void hypercall_handle(struct vcpu *vcpu, struct registers *registers)
 {
+    if (is_trng_call((uint32_t)registers->x[0])) {
+        vcpu->report.exits[EXIT_HYPERCALL]++;
+        registers->x[0] = (uint64_t)trng_call(&vcpu->generator, registers->x);
+        return;
+    }
     if (((uint32_t)registers->x[0] & CALL_OWNER_MASK) == CALL_OWNER_PSCI) {
         uint32_t target = 0;
         enum psci_action action = psci_call(vcpu->partition, vcpu->number, registers->x, &target);

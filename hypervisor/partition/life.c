@@ -339,15 +339,14 @@ static enum life_step end_channels(const struct vcpu *vcpu)
                : end_stopped(vcpu);
 }
 
-static enum life_step load(const struct vcpu *vcpu)
+static enum life_step load(struct vcpu *vcpu)
 {
-    struct partition *partition = vcpu->partition;
-    struct transition *transition = &partition->boot_vcpu.transition;
+    struct transition *transition = &vcpu->partition->boot_vcpu.transition;
 
     if (!is_to_start(vcpu)) {
         return end_stopped(vcpu);
     }
-    if (load_continue(partition, &transition->load) == STEP_DONE) {
+    if (load_continue(vcpu, &transition->load) == STEP_DONE) {
         begin_smmu_phase(transition, TRANSITION_PERMIT);
     }
     return LIFE_POLL;

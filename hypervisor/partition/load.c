@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "partition/load.h"
+#include "entropy/generator.h"
 #include "hypervisor/registers.h"
+#include "hypervisor/tree_seeds.h"
 #include "manager/manager.h"
 #include "vcpu/same_core.h"
 
@@ -25,7 +27,7 @@ void load_clean(uint64_t at, uint64_t end)
 #define STEP_BYTES        UINT64_C(0x20000)
 #define SHARED_STEP_BYTES UINT64_C(0x4000)
 
-enum phase { PHASE_ZERO, PHASE_COPY, PHASE_CLEAN, PHASE_DONE };
+enum phase { PHASE_ZERO, PHASE_COPY, PHASE_SEED, PHASE_CLEAN, PHASE_DONE };
 
 /* The part of a memory, or of an image, that one step handles. */
 struct part {
@@ -86,6 +88,33 @@ static void copy(struct partition *partition, const struct description_image *im
     memcpy((void *)(uintptr_t)(to + part.offset), images + image->offset + part.offset, part.bytes);
 }
 
+/* FDT_NOP, big-endian (Devicetree Specification 0.4, 5.4.1). */
+#define TREE_NOP __builtin_bswap32(4u)
+
+/* Fills in the seeds of the guest's devicetree for this life. Removes them if there are no random
+ * numbers, because the guest would take the zeroes for some. */
+static void seed(const struct description_partition *described, struct generator *generator)
+{
+    struct tree_seeds *seeds =
+        (struct tree_seeds *)(uintptr_t)physical_of(described, described->tree_seeds);
+    uint32_t words[GENERATOR_WORDS];
+
+    if (described->tree_seeds == 0) {
+        return;
+    }
+    if (!generator->is_seeded) {
+        for (unsigned i = 0; i < sizeof(*seeds) / sizeof(uint32_t); i++) {
+            ((volatile uint32_t *)seeds)[i] = TREE_NOP;
+        }
+        return;
+    }
+    generator_take(generator, words);
+    memcpy(seeds->kaslr, words, sizeof(seeds->kaslr));
+    generator_take(generator, words);
+    memcpy(seeds->rng, words, sizeof(seeds->rng));
+    generator_wipe(words, GENERATOR_WORDS);
+}
+
 /* The guest starts with its caches off: it must read the images from memory, and no dirty line may
  * be evicted later over its writes. */
 static void clean(const struct partition *partition, const struct description_memory *memory,
@@ -96,13 +125,17 @@ static void clean(const struct partition *partition, const struct description_me
     load_clean(memory->physical + part.offset, memory->physical + part.offset + part.bytes);
 }
 
-enum step_outcome load_continue(struct partition *partition, struct load_progress *progress)
+enum step_outcome load_continue(struct vcpu *boot_vcpu, struct load_progress *progress)
 {
+    struct partition *partition = boot_vcpu->partition;
     const struct description_partition *described = partition->constant.described;
     uint32_t count =
         progress->phase == PHASE_COPY ? described->image_count : described->memory_count;
 
-    if (progress->index == count) {
+    if (progress->phase == PHASE_SEED) {
+        seed(described, &boot_vcpu->generator);
+        progress->phase++;
+    } else if (progress->index == count) {
         progress->index = 0;
         progress->phase++;
     } else if (progress->phase == PHASE_ZERO) {

@@ -3,14 +3,15 @@
 #ifndef PARTITION_LOAD_H
 #define PARTITION_LOAD_H
 
-#include "hypervisor/partition.h"
 #include "hypervisor/step.h"
+#include "hypervisor/vcpu.h"
 #include <stdint.h>
 
-/* Takes the next step of loading the partition: zeroes its memory, copies its images there, and
- * cleans both to the point of coherency. Returns STEP_PENDING, and STEP_DONE once all is done.
- * `progress`: all zero before the first step. None of the partition's VCPUs executes. */
-enum step_outcome load_continue(struct partition *partition, struct load_progress *progress);
+/* Takes the next step of loading the partition: zeroes its memory, copies its images there, fills
+ * in the seeds of its devicetree, and cleans all to the point of coherency. Returns STEP_PENDING,
+ * and STEP_DONE once all is done. `progress`: all zero before the first step. None of the
+ * partition's VCPUs executes. */
+enum step_outcome load_continue(struct vcpu *boot_vcpu, struct load_progress *progress);
 
 /* Cleans and invalidates the data cache lines of [at, end), which is not empty, to the point of
  * coherency. */

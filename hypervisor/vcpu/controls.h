@@ -99,8 +99,8 @@
 
 #define HAFGRTR_ALL (CONTROL_BITS(0, 4) | CONTROL_BITS(17, 49)) /* AMCNTEN*, AMEV* */
 
-/* Positions of the lowest bits of fields of ID_AA64PFR0_EL1, PFR1, DFR0, ISAR1, ISAR2, MMFR0, MMFR1
- * and MMFR2. */
+/* Positions of the lowest bits of fields of ID_AA64PFR0_EL1, PFR1, DFR0, ISAR0, ISAR1, ISAR2,
+ * MMFR0, MMFR1 and MMFR2. */
 #define PFR0_GIC         24
 #define PFR0_RAS         28
 #define PFR0_MPAM        40
@@ -115,6 +115,7 @@
 #define DFR0_PMSVER      32
 #define DFR0_TRACEFILT   40
 #define DFR0_TRACEBUFFER 44
+#define ISAR0_RNDR       60
 #define ISAR1_SPECRES    40
 #define ISAR2_MOPS       16
 #define ISAR2_ATS1A      60

@@ -6,6 +6,7 @@ Five processors. After it has booted, it exits only for interrupts between its c
 
 from __future__ import annotations
 
+import re
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -50,6 +51,8 @@ def test_linux_boots_and_exits_only_for_interrupts_between_its_cores(
 ) -> None:
     """Linux works without the hidden features, and reads ID registers only at its start.
 
+    It has the date of the board's clock, and random numbers from the start.
+
     More than 10 s: Linux boots.
     """
     file = tmp_path / "linux.toml"
@@ -57,8 +60,14 @@ def test_linux_boots_and_exits_only_for_interrupts_between_its_cores(
     system, board = read(str(file))
     assembled = assemble(system, board, Settings())
     made = machine(system, board, assembled.image, lambda _: UserNetwork())
+    earliest = int(time.time()) - 1
     guest = start_guest(replace(made, cpu=cpu))
     guest.wait_for_match(r"(?m)^linux\| .*linux: ready", timeout=300)
+    clock = re.search(r"rtc-pl031 .*: setting system clock to .* \((\d+)\)", guest.console())
+    assert clock
+    assert earliest <= int(clock[1]) <= time.time() + 1
+    assert "random: crng init done" in guest.console()
+    assert "KASLR enabled" in guest.console()
     time.sleep(_SETTLE_S)
 
     def exits() -> list[dict[str, int]]:

@@ -45,6 +45,14 @@ enum call_result {
 #define PSCI_FEATURES          0x8400000au
 #define PSCI_SYSTEM_RESET2     0x84000012u
 
+/* DEN0098 (True Random Number Generator Firmware Interface), for guests of a machine that has a
+ * source of entropy. They are in the range of numbers of CALL_OWNER_PSCI. */
+#define CALL_TRNG_VERSION  0x84000050u
+#define CALL_TRNG_FEATURES 0x84000051u /* is the function in W1 supported? */
+#define CALL_TRNG_GET_UUID 0x84000052u
+#define CALL_TRNG_RND32    0x84000053u /* W1 random bits, 96 at most, in W1 to W3 */
+#define CALL_TRNG_RND64    0xc4000053u /* X1 random bits, 192 at most, in X1 to X3 */
+
 /* DEN0057 (Paravirtualized Time for Arm-based Systems), and the hypervisor's own call for virtual
  * time. Results are guest addresses in a struct vcpu_times (arch/vcpu_times.h) of the caller. */
 #define CALL_PV_TIME_FEATURES 0xc5000020u /* is the function in W1 supported? */

@@ -162,6 +162,11 @@ struct description_partition {
     /* Guest address of the PCI host for channels: below 4 GiB, a multiple of 1 MiB. ECAM of bus 0
      * comes first, then the window for the functions' 32-bit BARs. 0: no such host. */
     uint64_t channel_host;
+    uint64_t rtc; /* guest address of the virtual PL031, one page; 0: no real-time clock */
+    /* Guest address of the properties `kaslr-seed` and `rng-seed` of its devicetree, which follow
+     * each other (hypervisor/tree_seeds.h). The hypervisor fills them in at each start. 0: no such
+     * properties. */
+    uint64_t tree_seeds;
     uint32_t vcpu_count;        /* number of VCPUs; VCPU 0 is the boot VCPU */
     uint32_t console_interrupt; /* INTID of an SPI that no device uses, one of `interrupts` */
     uint32_t console_input;     /* 1: the partition has the terminal's input after boot */
@@ -208,6 +213,10 @@ struct description_board {
     uint64_t hypervisor_bytes;
     uint64_t distributor; /* address of the GIC's Distributor (GICD) */
     uint64_t uart;        /* address of the PL011 */
+    uint64_t rtc;         /* address of the PL031, which the boot core reads */
+    /* The RAM that has the hypervisor's memory: a devicetree of the loader is looked for only
+     * there. 0 bytes: nowhere. */
+    uint64_t memory, memory_bytes;
     uint64_t ecam;
     uint64_t ecam_bytes; /* size of ECAM: 1 MiB for each bus, from bus 0 */
     uint64_t pci_io;     /* physical address at which PCI I/O address 0 appears */

@@ -33,6 +33,8 @@ struct partition_constants {
     /* The firmware has Group 0 (GICD_CTLR.DS is 0): the hypervisor's own interrupts are in Group 1,
      * too. Then all partitions have listed interrupts. */
     bool shares_group1;
+    /* The real-time clock: seconds since 1970 when the board's counter, CNTPCT_EL0, was 0. */
+    uint64_t rtc_start;
     uint64_t times; /* page in which its guest reads its VCPUs' times; 0 without shared cores */
     struct smmu_access smmu;
     struct manager_orders *orders; /* NULL: the system has no manager */

@@ -40,6 +40,7 @@
 #define MPAM0_EL1     s3_0_c10_c5_1
 #define MPAM2_EL2     s3_4_c10_c5_0
 #define VDISR_EL2     s3_4_c12_c1_1
+#define RNDR          s3_3_c2_c4_0
 #define APIAKEYLO_EL1 s3_0_c2_c1_0
 #define APIAKEYHI_EL1 s3_0_c2_c1_1
 #define APIBKEYLO_EL1 s3_0_c2_c1_2

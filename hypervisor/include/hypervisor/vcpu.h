@@ -9,6 +9,7 @@
 #define HYPERVISOR_VCPU_H
 
 #include "distributor/profile.h"
+#include "entropy/state.h"
 #include "gic/state.h"
 #include "hypervisor/partition.h"
 #include "partition/state.h"
@@ -21,7 +22,7 @@ enum exit_cause {
     EXIT_DISTRIBUTOR,   /* GICD registers */
     EXIT_REDISTRIBUTOR, /* GICR registers */
     EXIT_PCI,           /* configuration space */
-    EXIT_CONSOLE,       /* the virtual PL011 */
+    EXIT_CONSOLE,       /* the virtual PL011, or the virtual PL031 */
     EXIT_POWER,         /* a call of PSCI, by HVC or SMC */
     EXIT_CACHE,         /* maintenance by set and way */
     EXIT_REGISTER,      /* any other system register */
@@ -83,6 +84,9 @@ struct vcpu {
     uint32_t branch_workaround; /* that of its processor (hypervisor/processor.h) */
     uint32_t mask; /* with direct interrupts: ICC_PMR_EL1 as the guest reads it (gic/direct.h) */
     struct interrupt_list list;
+    /* For the seeds of each life (boot VCPU), and for the numbers that the guest asks for
+     * (entropy/trng.h). */
+    struct generator generator;
     struct profile profile; /* on a shared core: how often its SPIs come */
 };
 

@@ -119,6 +119,8 @@ def test_devicetrees_are_written(
     check_command.check_system("demo", None, Settings(), dts=folder)
     assert sorted(path.name for path in folder.iterdir()) == ["control.dts", "linux.dts", "net.dts"]
     assert dtlib.DT(str(folder / "net.dts")).get_node("/chosen")
+    # Whoever uses it elsewhere gets no zeroes for random numbers.
+    assert "-seed" not in (folder / "net.dts").read_text()
     # As in the image: its kernel counts what check has counted.
     assert "bulkhead,vcpu-costs" in (folder / "net.dts").read_text()
     assert "virtual timer" in capsys.readouterr().out

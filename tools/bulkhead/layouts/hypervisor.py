@@ -231,6 +231,8 @@ class DescriptionPartition(LittleEndianStructure):
         ("pci_wide_bytes", c_uint64),
         ("times", c_uint64),
         ("channel_host", c_uint64),
+        ("rtc", c_uint64),
+        ("tree_seeds", c_uint64),
         ("vcpu_count", c_uint32),
         ("console_interrupt", c_uint32),
         ("console_input", c_uint32),
@@ -264,6 +266,9 @@ class DescriptionBoard(LittleEndianStructure):
         ("hypervisor_bytes", c_uint64),
         ("distributor", c_uint64),
         ("uart", c_uint64),
+        ("rtc", c_uint64),
+        ("memory", c_uint64),
+        ("memory_bytes", c_uint64),
         ("ecam", c_uint64),
         ("ecam_bytes", c_uint64),
         ("pci_io", c_uint64),
@@ -367,7 +372,7 @@ class Vcpu(LittleEndianStructure):
         ("number", c_uint32),
         ("_196", c_uint8 * 4),
         ("services", c_uint64),
-        ("_208", c_uint8 * 3408),
+        ("_208", c_uint8 * 3448),
     )
 
 
@@ -486,7 +491,7 @@ class Partition(LittleEndianStructure):
 
     _pack_ = 1
     _fields_ = (
-        ("_0", c_uint8 * 3052),
+        ("_0", c_uint8 * 3060),
         ("distribution", Distribution),
-        ("_4084", c_uint8 * 4),
+        ("_4092", c_uint8 * 4),
     )

@@ -20,7 +20,7 @@ from bulkhead.layouts.hypervisor import (
     SPI_LIMIT,
 )
 from bulkhead.paths import ROOT, display
-from bulkhead.system.board import FIRST_SPI, Board, Device
+from bulkhead.system.board import FIRST_SPI, PAGE_BYTES, Board, Device
 from bulkhead.system.board_cores import more_cores
 from bulkhead.system.board_memory import (
     is_memory,
@@ -82,6 +82,7 @@ _AFFINITY_MASK = 0xFF00FFFFFF  # MPIDR_EL1
 _GUEST_LIMIT = 1 << DESCRIPTION_GUEST_BITS
 _BUS_BYTES = 1 << 20  # of ECAM
 _BUSES_MAX = 256
+_RTC = "arm,pl031"
 _PORTS, _MEMORY_32, _MEMORY_64 = 1, 2, 3  # PCI Bus Binding to IEEE 1275, 2.2.1.1: "ss"
 
 
@@ -112,6 +113,16 @@ class BoardTree(Board):
     cores: tuple[Core, ...]
     frames: tuple[int, ...]  # addresses of Redistributors, of more than there are cores
     settings: Mapping[str, Any]  # board.toml
+
+    @property
+    def rtc(self) -> int:
+        """The address of the real-time clock (PL031) of which guests have copies; 0: none."""
+        clocks = [
+            registers(node)[0]
+            for node in self.tree.node_iter()
+            if is_one_of(node, (_RTC,)) and state(node) is None and registers(node)
+        ]
+        return next((start for start, _ in clocks if start % PAGE_BYTES == 0), 0)
 
     def window(self, space: int) -> Window | None:
         """Return PCI's first window of a space: 1 is ports, 2 memory of 32 bits, 3 of 64 bits."""

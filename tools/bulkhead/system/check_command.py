@@ -10,6 +10,7 @@ from bulkhead import console
 from bulkhead.errors import UserError
 from bulkhead.output_path import check_output_path
 from bulkhead.settings import Settings
+from bulkhead.system import tree_seeds
 from bulkhead.system.assemble import assemble, read
 from bulkhead.system.channel_table import show_channels
 from bulkhead.system.credit_cores import show_credit_cores
@@ -49,7 +50,8 @@ def check_system(
         show_overheads(system, board, console.results())
     if dts is not None:
         for place, text in zip(layout.places, guest_trees(layout), strict=True):
-            (dts / f"{place.partition.name}.dts").write_text(text, encoding="utf-8")
+            source = tree_seeds.without(text)  # the hypervisor fills in only those of its image
+            (dts / f"{place.partition.name}.dts").write_text(source, encoding="utf-8")
     if svg is not None:
         svg.write_text(draw(made), encoding="utf-8")
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from bulkhead.system.board import FIRST_SPI
+from bulkhead.system.board import FIRST_SPI, PAGE_BYTES
 from bulkhead.system.board_tree import BoardTree, interrupts, registers
 from bulkhead.system.guest_tree import redistributors
 from bulkhead.system.layout import Layout, Place
@@ -57,6 +57,8 @@ def numbers_of(place: Place, board: BoardTree) -> Iterator[_Row]:
     if place.console_interrupt:
         ((start, count), *_) = registers(board.roles["console"])
         yield "console (PL011)", start, count, _spi(place.console_interrupt, "edge")
+    if place.rtc:
+        yield "real-time clock (PL031)", place.rtc, PAGE_BYTES, ""
     for label in place.partition.devices:
         device = board.devices[label]
         intids = ", ".join(

@@ -17,7 +17,8 @@ from typing import Any
 
 from bulkhead.errors import UserError
 from bulkhead.system import supply as supply_property
-from bulkhead.system.board import FIRST_SPI
+from bulkhead.system import tree_seeds
+from bulkhead.system.board import FIRST_SPI, PAGE_BYTES
 from bulkhead.system.board_tree import (
     REDISTRIBUTOR_BYTES,
     BoardTree,
@@ -41,6 +42,7 @@ _Changes = dict[str, dict[str, str | None]]
 _MEMORY_32 = 0x02000000
 _MEMORY_64_PREFETCHABLE = 0x43000000
 _DEVICE_SHIFT = 11
+_RTC_CLOCK_HZ = 24_000_000  # of the bus of a PL031; nothing depends on it
 _PIN_A = 1
 
 _REFERENCE = re.compile(r"&(?:(\w+)|\{([^}]*)\})")
@@ -208,7 +210,10 @@ def _own_nodes(place: Place, board: BoardTree) -> Iterator[str]:
     if files.initrd:
         yield f"\t\tlinux,initrd-start = {_cells(_number(place.initrd))};"
         yield f"\t\tlinux,initrd-end = {_cells(_number(initrd_end))};"
+    yield from tree_seeds.lines("\t\t")
     yield "\t};"
+    if place.rtc:
+        yield from _rtc(place.rtc)
     yield f"\tmemory@{place.memory.start:x} {{"
     yield '\t\tdevice_type = "memory";'
     yield f"\t\treg = {_cells(_range(place.memory))};"
@@ -234,6 +239,24 @@ def _own_nodes(place: Place, board: BoardTree) -> Iterator[str]:
         yield from _channel_host(place, place.channel_host, board)
     if place.dax:
         yield from _dax_node(place.dax.region)
+
+
+def _rtc(address: int) -> Iterator[str]:
+    """Yield the node of the real-time clock, which has no interrupt because it has no alarm.
+
+    Its clock has a node of its own: that of the board's may be a part of another device.
+    """
+    yield f"\trtc@{address:x} {{"
+    yield '\t\tcompatible = "arm,pl031", "arm,primecell";'
+    yield f"\t\treg = {_cells(_range(Range(address, PAGE_BYTES)))};"
+    yield "\t\tclocks = <&{/rtc-clock}>;"
+    yield '\t\tclock-names = "apb_pclk";'
+    yield "\t};"
+    yield "\trtc-clock {"
+    yield '\t\tcompatible = "fixed-clock";'
+    yield "\t\t#clock-cells = <0>;"
+    yield f"\t\tclock-frequency = {_cells([_RTC_CLOCK_HZ])};"
+    yield "\t};"
 
 
 def _channel_node(end: ChannelEnd, board: BoardTree) -> Iterator[str]:

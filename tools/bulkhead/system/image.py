@@ -10,7 +10,7 @@ from pathlib import Path
 
 from bulkhead.building.build import BuildFailure
 from bulkhead.errors import UserError
-from bulkhead.system import dax, description
+from bulkhead.system import dax, description, tree_seeds
 from bulkhead.system.board_tree import interrupts, registers
 from bulkhead.system.core_analysis import aligned_partitions, supplies
 from bulkhead.system.credit_cores import Slots, slots
@@ -90,6 +90,7 @@ def pack(layout: Layout, hypervisor: bytes, folder: Path) -> bytes:
             block = dax.info_block(place.dax.region.bytes)
             images.append((block, place.dax.region.start + dax.INFO_OFFSET))
         partition = described.partitions[index]
+        partition.tree_seeds = place.devicetree + tree_seeds.find(tree)
         partition.image_count = len(images)
         for number, (data, guest) in enumerate(images):
             partition.images[number] = payload.add(data, guest)
@@ -169,6 +170,9 @@ def _describe_board(layout: Layout) -> description.Board:
         hypervisor_bytes=layout.hypervisor.bytes,
         distributor=registers(roles["interrupt_controller"])[0][0],
         uart=registers(roles["console"])[0][0],
+        rtc=board.rtc,
+        memory=board.memory,
+        memory_bytes=board.memory_bytes,
         uart_interrupt=interrupts(roles["console"])[0].intid,
         isolates_branches=board.isolates_branches,
     )
@@ -237,6 +241,7 @@ def _describe_partition(
         described.console = registers(board.roles["console"])[0][0]
         described.console_interrupt = place.console_interrupt
         described.console_input = partition.console is Console.INTERACTIVE
+    described.rtc = place.rtc
     if place.pci_memory:
         described.pci_memory = place.pci_memory.start
         described.pci_memory_bytes = place.pci_memory.bytes

@@ -151,6 +151,7 @@ class Place:
     channels: tuple[ChannelEnd, ...] = ()
     channel_host: Range | None = None  # ECAM and window of the PCI host for channels
     dax: DaxMemory | None = None
+    rtc: int = 0  # address of its real-time clock; 0: none
 
     @property
     def staging_physical(self) -> int:
@@ -473,7 +474,19 @@ def _place(
         ends,
         _channel_host(system, partition, taken, ends),
         None if mapped is None or dax_head is None else DaxMemory(mapped, dax_head),
+        _rtc(partition, board),
     )
+
+
+def _rtc(partition: Partition, board: BoardTree) -> int:
+    """Return the address of a partition's real-time clock, which is that of the board's.
+
+    0: the board has none, or the partition has the device itself, or another one in its page.
+    """
+    page = Range(board.rtc, PAGE_BYTES)
+    own = (registers for label in partition.devices for registers in board.devices[label].registers)
+    is_taken = any(start < page.end and page.start < start + count for start, count in own)
+    return 0 if is_taken else page.start
 
 
 def _behind_kernel(

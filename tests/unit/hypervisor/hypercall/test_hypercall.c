@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "entropy/trng.h"
 #include "hypercall/channel.h"
 #include "hypercall/hypercall.h"
 #include "hypercall/manager.h"
@@ -19,6 +20,7 @@
 #define SERVED    77
 #define MANAGED   78
 #define CONNECTED 79
+#define ENTROPY   80
 
 static struct partition partition;
 static struct vcpu caller;
@@ -49,6 +51,13 @@ int64_t channel_call(const struct vcpu *vcpu, const uint64_t registers[4])
     assert_ptr_equal(vcpu, &caller);
     assert_true(registers[2] == 2 && registers[3] == 3);
     return CONNECTED;
+}
+
+int64_t trng_call(struct generator *generator, uint64_t registers[4])
+{
+    assert_ptr_equal(generator, &caller.generator);
+    assert_true(registers[2] == 2 && registers[3] == 3);
+    return ENTROPY;
 }
 
 int64_t manager_call(const struct vcpu *vcpu, uint64_t registers[4])
@@ -143,6 +152,7 @@ static void test_each_call_goes_to_its_owner(void **state)
         {CALL_PARTITION_CREATE, MANAGED},    {CALL_PARTITION_START, MANAGED},
         {CALL_PARTITION_STOP, MANAGED},      {CALL_PARTITION_REPLACE, MANAGED},
         {CALL_PARTITION_DESTROY, MANAGED},   {CALL_PARTITION_IMAGE, MANAGED},
+        {CALL_TRNG_VERSION, ENTROPY},        {CALL_TRNG_RND64, ENTROPY},
     };
 
     (void)state;

@@ -176,8 +176,10 @@ enum step_outcome refused_dma_discard(const struct vcpu *vcpu, uint32_t *number)
     return (*number)++ == 1 ? STEP_DONE : STEP_PENDING;
 }
 
-enum step_outcome load_continue(struct partition *own, struct load_progress *progress)
+enum step_outcome load_continue(struct vcpu *boot_vcpu, struct load_progress *progress)
 {
+    struct partition *own = boot_vcpu->partition;
+
     note(progress->done == 0 ? 'l' : 'L');
     if (progress->done++ == 0) {
         return STEP_PENDING;

@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Guests get random numbers, of which no two are the same, and the time of the board's clock."""
+
+from __future__ import annotations
+
+import re
+import struct
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from bulkhead.running.guest import GuestProcess
+from bulkhead.running.qemu import UserNetwork
+from bulkhead.settings import Settings
+from bulkhead.system.assemble import assemble, read
+from bulkhead.system.machine import machine
+
+StartGuest = Callable[..., GuestProcess]
+_HERE = Path(__file__).parent
+_COMPILER = (
+    "aarch64-linux-gnu-gcc", "-O2", "-Wall", "-Wextra", "-Werror", "-ffreestanding", "-nostdlib",
+    "-static", "-no-pie", "-fno-pie", "-mgeneral-regs-only", "-mstrict-align",
+    "-fno-asynchronous-unwind-tables", "-fno-auto-inc-dec", "-Wl,--build-id=none",
+)  # fmt: skip
+_PARTITION = """
+[[partition]]
+name = "{name}"
+cores = [{core}]
+memory = "2 MiB"
+image = "./guest.exe"
+console = "output"
+interrupts = "{mode}"
+"""
+_LIVES = 3
+_PATIENCE_S = 60
+_RAM = 0x40000000
+_DIGITS = 16
+_PL031 = 0x31  # RTCPeriphID0
+_SEEDS = {"kaslr-seed": 1, "rng-seed": 4}  # doublewords
+_NO_SOURCE = "guests get no random numbers"
+
+
+def _start(
+    start_guest: StartGuest, folder: Path, machine_options: str = "", cpu: str = "cortex-a72"
+) -> GuestProcess:
+    sources = [str(_HERE / "linked" / "start.S"), str(_HERE / "entropy" / "guest.c")]
+    command = [*_COMPILER, "-T", str(_HERE / "entropy" / "guest.ld"), *sources]
+    subprocess.run([*command, "-o", str(folder / "guest.exe")], check=True)
+    file = folder / "entropy.toml"
+    partitions = (("one", 0, "direct"), ("two", 1, "listed"))
+    file.write_text(
+        'board = "qemu-virt"\n'
+        + "".join(
+            _PARTITION.format(name=name, core=core, mode=mode) for name, core, mode in partitions
+        )
+    )
+    system, board = read(str(file))
+    image = assemble(system, board, Settings()).image
+    made = machine(system, board, image, lambda _: UserNetwork())
+    return start_guest(replace(made, machine=made.machine + machine_options, cpu=cpu))
+
+
+def _lines(guest: GuestProcess, name: str) -> list[list[list[str]]]:
+    """Return the lines of each whole life of a partition, as words.
+
+    The terminal may show the beginning of a line before the whole line.
+    """
+    found = re.findall(rf"^{name}\| (.*)$", guest.console().replace("\r", ""), re.M)
+    whole = [line for line, after in pairwise([*found, ""]) if not after.startswith(line)]
+    lives: list[list[list[str]]] = []
+    for words in (line.split() for line in whole):
+        if words[0] == "clock":
+            lives.append([])
+        lives[-1].append(words)
+    return [life for life in lives if life[-1][0] == "invalid" and len(life[-1][-1]) == _DIGITS]
+
+
+def _wait_for_lives(guest: GuestProcess) -> list[list[list[str]]]:
+    for name in ("one", "two"):
+        end = time.monotonic() + _PATIENCE_S
+        while len(_lines(guest, name)) < _LIVES:
+            assert time.monotonic() < end, guest.last_words()
+            time.sleep(0.05)
+    return [life for name in ("one", "two") for life in _lines(guest, name)[:_LIVES]]
+
+
+def _of(life: list[list[str]], name: str) -> list[list[str]]:
+    return [line[1:] for line in life if line[0] == name]
+
+
+@pytest.mark.parametrize(
+    ("options", "cpu"),
+    [
+        ("", "cortex-a72"),  # the loader's rng-seed
+        pytest.param(",dtb-randomness=off", "max", marks=pytest.mark.long),  # RNDR
+    ],
+)
+def test_no_seed_comes_twice(
+    start_guest: StartGuest, tmp_path: Path, options: str, cpu: str
+) -> None:
+    """Neither in two partitions, nor in two lives of a partition, nor in the loader's tree."""
+    guest = _start(start_guest, tmp_path, options, cpu)
+    lives = _wait_for_lives(guest)
+    seen: list[str] = []
+    for life in lives:
+        for name, words in _SEEDS.items():
+            (seed,) = _of(life, name)
+            assert len(seed) == words
+            seen += ["".join(seed)]
+        assert _of(life, "version") == [[f"{0x10000:016x}"]]
+        wide, narrow = _of(life, "numbers")
+        assert wide[0] == narrow[0] == "0" * 16
+        seen += wide[1:]
+        # 40 bits: 32 in the last word, 8 in the one before it (DEN0098, TRNG_RND).
+        assert narrow[1] == "0" * 16
+        assert int(narrow[2], 16) < 1 << 8
+        assert int(narrow[3], 16) < 1 << 32
+        assert _of(life, "invalid") == [[f"{(1 << 64) - 2:016x}"]]
+    assert len(set(seen)) == len(seen)
+    assert _NO_SOURCE not in guest.console()
+
+
+def test_without_a_source(start_guest: StartGuest, tmp_path: Path) -> None:
+    """The hypervisor says so, and guests have neither seeds nor calls: not even constant ones."""
+    guest = _start(start_guest, tmp_path, ",dtb-randomness=off")
+    lives = _wait_for_lives(guest)
+    assert guest.console().count(_NO_SOURCE) == 1
+    not_supported = [f"{(1 << 64) - 1:016x}"]
+    for life in lives:
+        assert _of(life, "kaslr-seed") == _of(life, "rng-seed") == [[]]
+        assert _of(life, "version") == _of(life, "invalid") == [not_supported]
+        assert all(line[0] == not_supported[0] for line in _of(life, "numbers"))
+
+
+def test_clock_and_the_loaders_seed(start_guest: StartGuest, tmp_path: Path) -> None:
+    """Each life reads the time of the board's PL031, which it can't set.
+
+    The hypervisor has overwritten the seed in QEMU's devicetree, which is in RAM that no partition
+    has.
+    """
+    dumped = tmp_path / "memory"
+    before = int(time.time())
+    guest = _start(start_guest, tmp_path)
+    lives = _wait_for_lives(guest)
+    after = int(time.time())
+    for life in lives:
+        ((seconds, identification),) = _of(life, "clock")
+        assert before - 1 <= int(seconds, 16) <= after + 1
+        assert int(identification, 16) == _PL031
+    count = guest.machine.memory_mib << 20
+    guest.qmp().execute("stop")
+    guest.qmp().execute("pmemsave", val=_RAM, size=count, filename=str(dumped))
+    seeds = [_seed_of(tree) for tree in _trees(dumped.read_bytes()) if "fw-cfg@" in tree]
+    assert seeds  # only QEMU's own devicetree has that device
+    assert all(set(seed) <= set("0x <>") for seed in seeds)
+
+
+def _trees(memory: bytes) -> Iterator[str]:
+    """Yield the source of each devicetree in memory."""
+    for found in re.finditer(rb"\xd0\x0d\xfe\xed", memory):
+        (count,) = struct.unpack_from(">I", memory, found.start() + 4)
+        blob = memory[found.start() : found.start() + count]
+        done = subprocess.run(
+            ["dtc", "-q", "-I", "dtb", "-O", "dts"], input=blob, capture_output=True, check=False
+        )
+        if done.returncode == 0:
+            yield done.stdout.decode()
+
+
+def _seed_of(tree: str) -> str:
+    chosen = tree[tree.index("\tchosen {") :]
+    found = re.search(r"rng-seed = (.*);", chosen[: chosen.index("};")])
+    assert found
+    return found[1]
