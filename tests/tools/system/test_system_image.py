@@ -533,3 +533,28 @@ def test_board_has_no_smmu_for_a_system_that_needs_none(tmp_path: Path) -> None:
 def test_damaged_hypervisor_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="damaged header"):
         pack(made(CONTROL), arm64_image(0x9000, 0x8000), tmp_path)
+
+
+def test_real_time_clock(tmp_path: Path) -> None:
+    """Each partition has one, at the address of the board's, but for the owner of the device."""
+    placed = made(CONTROL, NET)
+    _, packed = described(pack(placed, HYPERVISOR, tmp_path))
+    control, net = packed.partitions[:2]
+    assert (control.rtc, net.rtc) == (0, BOARD.rtc)
+    node = tree_of(placed, "net", tmp_path).get_node(f"/rtc@{BOARD.rtc:x}")
+    assert "interrupts" not in node.props  # it has no alarm
+    assert tree_of(placed, "control", tmp_path).get_node(f"/pl031@{BOARD.rtc:x}")
+
+
+def test_seeds_of_the_devicetree(tmp_path: Path) -> None:
+    """The description says where the hypervisor finds the properties that it fills in."""
+    placed = made(NET)
+    _, packed = described(pack(placed, HYPERVISOR, tmp_path))
+    partition = packed.partitions[0]
+    place = placed.places[0]
+    tree = compile_tree(guest_tree(place, BOARD), tmp_path / "net.dts")
+    at = partition.tree_seeds - place.devicetree
+    assert tree[at : at + 8] == struct.pack(">II", 3, 8)
+    assert tree[at + 12 : at + 20] == bytes(8)
+    assert tree[at + 20 : at + 28] == struct.pack(">II", 3, 32)
+    assert tree[at + 32 : at + 64] == bytes(32)

@@ -75,6 +75,10 @@ struct fault {
 #define SPIS      "no SPI, or assigned twice: among the 32 INTIDs from"
 #define EDGES     "edge-triggered, but not owned: among the 32 INTIDs from"
 #define CONSOLE   "console interrupt not owned by the partition: INTID"
+#define RTC       "a real-time clock, and the board has none: guest address"
+#define SEEDS     "seeds of the devicetree outside of the memory: guest address"
+#define PL031     "PL031 not at a page:"
+#define RAM       "RAM beyond the address limit:"
 #define CHOICES \
     "unknown value of restart, unmapped, maintenance, interrupt_mode or distribute: restart"
 #define BRANCHES "unknown value of isolates_branches:"
@@ -219,6 +223,20 @@ static const struct fault faults[] = {
     {GUEST, 0, 0x1000, {CONTROL(console, 0x1000)}},
     {GUEST, 1, 0x10001000, {LINUX(console, 0x10001000)}},
     {PAGES, 1, 0x9100800, {LINUX(console, 0x9100800)}},
+
+    {RTC, 1, 0x9020000, {LINUX(rtc, 0x9020000)}},
+    {NULL, 0, 0, {SET(board.rtc, 0x9010000), LINUX(rtc, 0x9020000)}},
+    {GUEST, 1, 0x9100000, {SET(board.rtc, 0x9010000), LINUX(rtc, 0x9100000)}},
+    {PAGES, 1, 0x9020004, {SET(board.rtc, 0x9010000), LINUX(rtc, 0x9020004)}},
+    {PL031, NOONE, 0x9010004, {SET(board.rtc, 0x9010004)}},
+    {PL031, NOONE, UINT64_C(1) << 48, {SET(board.rtc, UINT64_C(1) << 48)}},
+    {RAM, NOONE, UINT64_C(1) << 48, {SET(board.memory, UINT64_C(1) << 48)}},
+    {RAM, NOONE, 0x1000, {SET(board.memory, 0x1000), SET(board.memory_bytes, UINT64_MAX)}},
+    {NULL, 0, 0, {SET(board.memory, 0x40000000), SET(board.memory_bytes, 1u << 30)}},
+    {SEEDS, 0, 0x1000102, {CONTROL(tree_seeds, 0x1000102)}},
+    {SEEDS, 0, 0x1ffffc4, {CONTROL(tree_seeds, 0x1ffffc4)}},
+    {NULL, 0, 0, {CONTROL(tree_seeds, 0x1ffffc0)}},
+    {SEEDS, 0, 0xfffffffffffffffc, {CONTROL(tree_seeds, 0xfffffffffffffffc)}},
 
     {VCPU, 1, 1, {CONTROL(vcpus[0].core, 1)}},
     {VCPU, 1, 0, {LINUX(vcpus[0].core, 0)}},
