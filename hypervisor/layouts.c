@@ -155,7 +155,7 @@ void layouts_description(void)
     LAYOUT_NUMBER(description_partition, maintenance);
     LAYOUT_NUMBER(description_partition, interrupt_mode);
     LAYOUT_NUMBER(description_partition, distribute);
-    LAYOUT_NUMBER(description_partition, reserved);
+    LAYOUT_NUMBER(description_partition, console_shown);
     LAYOUT_NESTED(description_partition, vcpus, description_vcpu);
     LAYOUT_NESTED(description_partition, memories, description_memory);
     LAYOUT_NESTED(description_partition, devices, description_device);

@@ -257,6 +257,17 @@ static uint32_t bit_in_word(uint32_t intid, uint32_t word)
     return intid / 32 == word ? 1u << intid % 32 : 0;
 }
 
+static bool can_show_console(const struct description_partition *partition)
+{
+    uint32_t shown = partition->console_shown;
+
+    return shown == 0 ||
+           (partition->console != 0 &&
+            partition->interrupt_mode == DESCRIPTION_INTERRUPT_MODE_LISTED && shown >= SPI_FIRST &&
+            shown < SPI_LIMIT &&
+            (partition->interrupts[shown / 32] & bit_in_word(shown, shown / 32)) == 0);
+}
+
 static bool check_interrupts(struct check *check, const struct description_partition *partition)
 {
     const struct description *description = check->description;
@@ -290,7 +301,10 @@ static bool check_interrupts(struct check *check, const struct description_parti
                       ? console == 0
                       : console < SPI_LIMIT && (partition->interrupts[console / 32] &
                                                 bit_in_word(console, console / 32)) != 0,
-                  "console interrupt not owned by the partition: INTID", console);
+                  "console interrupt not owned by the partition: INTID", console) &&
+           expect(check, can_show_console(partition),
+                  "the console's interrupt can't have another number for the guest: INTID",
+                  partition->console_shown);
 }
 
 static bool check_choices(struct check *check, const struct description_partition *partition)
@@ -300,7 +314,7 @@ static bool check_choices(struct check *check, const struct description_partitio
                       partition->unmapped <= DESCRIPTION_UNMAPPED_ABORT &&
                       partition->maintenance <= DESCRIPTION_MAINTENANCE_LOCAL &&
                       partition->interrupt_mode <= DESCRIPTION_INTERRUPT_MODE_LISTED &&
-                      partition->distribute <= 1 && partition->reserved == 0 &&
+                      partition->distribute <= 1 &&
                       (partition->channel_host == 0 || check->description->channel_count != 0),
                   "unknown value of restart, unmapped, maintenance, interrupt_mode or distribute: "
                   "restart",

@@ -3,7 +3,7 @@
  * A generator of random numbers: ChaCha20 with a key that each use replaces (D. J. Bernstein,
  * "Fast-key-erasure random-number generators", 2017). The first half of a block is the next key,
  * the second half is the output. So neither an output nor a later key tells an earlier output
- * (docs/decisions/0070). All words of a state that is not used any more are overwritten.
+ * (docs/decisions/0070).
  *
  * A generator has one user at a time: the callers' generators are those of a VCPU, or of a
  * partition's boot VCPU.

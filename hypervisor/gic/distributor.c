@@ -5,6 +5,7 @@
 #include "gic/affinity.h"
 #include "gic/interrupts.h"
 #include "gic/listed.h"
+#include "gic/renumbered.h"
 #include <arch/device_access.h>
 #include <devices/gic_registers.h>
 
@@ -89,7 +90,7 @@ static enum access_result access_route(struct vcpu *accessing, struct access *ac
     return ACCESS_DONE;
 }
 
-enum access_result distributor_access(struct vcpu *vcpu, struct access *access)
+enum access_result distributor_access_own(struct vcpu *vcpu, struct access *access)
 {
     struct partition *partition = vcpu->partition;
     const struct interrupts interrupts = {
@@ -110,4 +111,11 @@ enum access_result distributor_access(struct vcpu *vcpu, struct access *access)
         return access_route(vcpu, access);
     }
     return interrupts_access(&interrupts, access);
+}
+
+enum access_result distributor_access(struct vcpu *vcpu, struct access *access)
+{
+    return listed_is_supported() && vcpu->partition->constant.described->console_shown != 0
+               ? renumbered_access(vcpu, access)
+               : distributor_access_own(vcpu, access);
 }

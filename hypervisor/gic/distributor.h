@@ -15,4 +15,7 @@
  * register, below GIC_FRAME_BYTES. Any VCPU of the partition, several at the same time. */
 enum access_result distributor_access(struct vcpu *vcpu, struct access *access);
 
+/* The same with the hypervisor's numbers of interrupts (gic/renumbered.h). */
+enum access_result distributor_access_own(struct vcpu *vcpu, struct access *access);
+
 #endif

@@ -10,9 +10,8 @@
 /* Size of a group of registers with one bit for each of 1024 interrupts. */
 #define BIT_REGISTERS_BYTES 0x80u
 #define SGIS                0xffffu
-/* Returns the number of bits of each interrupt's field in the register at `offset`, and sets *first
- * to the register's first interrupt. Returns 0 if there is no such register. */
-static unsigned field_bits(uint32_t offset, uint32_t *first)
+
+unsigned interrupts_field_bits(uint32_t offset, uint32_t *first)
 {
     if (offset >= GIC_IGROUPR && offset < GIC_IPRIORITYR) {
         *first = offset % BIT_REGISTERS_BYTES * 8;
@@ -181,7 +180,7 @@ enum access_result interrupts_access(const struct interrupts *interrupts, struct
 {
     uint32_t offset = (uint32_t)access->offset, value = (uint32_t)access->value;
     uint32_t first, mask, all;
-    unsigned bits = field_bits(offset, &first);
+    unsigned bits = interrupts_field_bits(offset, &first);
     uintptr_t address = interrupts->frame.interrupts + offset;
 
     if (!access->write) {

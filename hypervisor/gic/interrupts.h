@@ -20,6 +20,10 @@ struct interrupts {
     uint32_t listed_by;
 };
 
+/* Returns the number of bits of each interrupt's field in the register at `offset`, and sets *first
+ * to the register's first interrupt. Returns 0 if there is no such register. */
+unsigned interrupts_field_bits(uint32_t offset, uint32_t *first);
+
 /* Handles an access to such a register: reads and writes only the fields of the guest's interrupts.
  * access->offset: in the frame. Other registers read as zero; a write to them is ACCESS_REFUSED.
  * Returns ACCESS_AGAIN if the write has to wait for other VCPUs. */

@@ -69,6 +69,7 @@
 #include "gic/internal.h"
 #include "gic/listed_internal.h"
 #include "gic/muted.h"
+#include "gic/renumbered.h"
 #include "gic/system_registers.h"
 #include "vcpu/same_core.h"
 #include <devices/gic_registers.h>
@@ -123,7 +124,7 @@ struct lists listed_fold(struct vcpu *vcpu)
     lists.vcpu = vcpu;
     lists.count = gic_registers_list_count();
     for (unsigned i = 0; i < lists.count; i++) {
-        uint64_t value = gic_registers_listed(i);
+        uint64_t value = renumbered_list(vcpu->partition, gic_registers_listed(i));
 
         lists.values[i] = (value & LIST_STATE) != 0 ? value : 0;
         end_noticed(vcpu, value);
@@ -146,7 +147,7 @@ void listed_flush(const struct lists *lists)
 
         end_noticed(lists->vcpu, lists->values[i]);
         list->numbers[i] = (uint16_t)list_register_number(value);
-        gic_registers_list(i, value);
+        gic_registers_list(i, renumbered_list(lists->vcpu->partition, value));
     }
     if (control != lists->control) {
         gic_registers_control_lists(control);
@@ -390,7 +391,7 @@ void listed_underflow(struct vcpu *vcpu)
 
 void listed_deactivate(struct vcpu *vcpu, uint64_t value)
 {
-    uint32_t number = (uint32_t)value & 0xffffff, evicted;
+    uint32_t number = renumbered(vcpu->partition, (uint32_t)value & 0xffffff), evicted;
     struct lists lists;
     unsigned index;
 
@@ -460,7 +461,7 @@ struct listed_word listed_read(struct vcpu *vcpu, uint32_t first)
     }
     word.pending = list->aside[first / 32];
     for (unsigned i = 0; i < count; i++) {
-        uint64_t value = gic_registers_listed(i);
+        uint64_t value = renumbered_list(vcpu->partition, gic_registers_listed(i));
 
         add(&word, first, list_register_number(value), (value & LIST_PENDING) != 0,
             (value & LIST_ACTIVE) != 0);

@@ -4,6 +4,7 @@
 #include "gic/listed.h"
 
 #include "gic/muted.h"
+#include "gic/renumbered.h"
 #include <stddef.h>
 
 bool listed_is_supported(void)
@@ -95,4 +96,11 @@ uint32_t muted_write_enables(const struct vcpu *vcpu, uint32_t offset, uint32_t 
     (void)first;
     (void)ones;
     return 0;
+}
+
+enum access_result renumbered_access(struct vcpu *vcpu, struct access *access)
+{
+    (void)vcpu;
+    (void)access;
+    return ACCESS_REFUSED;
 }

@@ -10,6 +10,7 @@
 #include "gic/listed.h"
 #include "gic/listed_internal.h"
 #include "gic/muted.h"
+#include "gic/renumbered.h"
 #include "gic/sgi.h"
 #include "vcpu/same_core.h"
 #include <devices/gic_registers.h>
@@ -24,11 +25,32 @@ bool listed_is_revising(const struct vcpu *vcpu, uint32_t vcpus)
     return (changed & ~vcpus_on_same_core(vcpu)) != 0;
 }
 
+/* Returns the number whose bit in list_changes.listable an interrupt has (gic/renumbered.h). */
+static uint32_t listable_bit(const struct partition *partition, uint32_t number)
+{
+    const struct description_partition *described = partition->constant.described;
+    bool is_shown = described->console_shown != 0 && number == described->console_interrupt;
+
+    return is_shown ? described->console_shown : number;
+}
+
+/* Returns those of the interrupts of a word that have their own bits there. */
+static uint32_t own_bits(const struct partition *partition, uint32_t first, uint32_t interrupts)
+{
+    const struct description_partition *described = partition->constant.described;
+    uint32_t number = described->console_interrupt;
+
+    return described->console_shown != 0 && number / 32 == first / 32
+               ? interrupts & ~(UINT32_C(1) << number % 32)
+               : interrupts;
+}
+
 /* Records a clear for one VCPU's private interrupts, or for the SPIs. `vcpus`: that VCPU, or those
  * whose list registers may have the SPIs. */
-static void record_clear(struct list_changes *changes, uint32_t vcpus, uint32_t offset,
+static void record_clear(struct partition *partition, uint32_t vcpus, uint32_t offset,
                          uint32_t first, uint32_t held)
 {
+    struct list_changes *changes = &partition->atomic.changes;
     bool is_private = first < GIC_PRIVATE_COUNT;
     uint32_t vcpu = (uint32_t)__builtin_ctz(vcpus);
 
@@ -37,6 +59,12 @@ static void record_clear(struct list_changes *changes, uint32_t vcpus, uint32_t 
             is_private ? &changes->private_listable[vcpu] : &changes->listable[first / 32];
 
         (void)__atomic_fetch_and(word, ~held, __ATOMIC_ACQ_REL);
+        if (own_bits(partition, first, held) != held) {
+            uint32_t shown = partition->constant.described->console_shown;
+
+            (void)__atomic_fetch_and(&changes->listable[shown / 32], ~(UINT32_C(1) << shown % 32),
+                                     __ATOMIC_ACQ_REL);
+        }
     } else if (offset == GIC_ICACTIVER) {
         uint32_t bits = is_private ? held & SGI_BITS : list_changes_group(first);
 
@@ -63,11 +91,12 @@ void listed_clear(struct vcpu *vcpu, uint32_t targets, uint32_t uncalled, uint32
 {
     struct partition *partition = vcpu->partition;
 
-    record_clear(&partition->atomic.changes, targets, offset, first, held);
+    record_clear(partition, targets, offset, first, held);
     listed_call(vcpu, uncalled | listed_announce(partition, targets));
     listed_revise(vcpu);
 }
 
+/* `number`: of the bit (listable_bit()). */
 static uint32_t *listable_word(const struct vcpu *vcpu, uint32_t number)
 {
     struct list_changes *changes = &vcpu->partition->atomic.changes;
@@ -78,8 +107,10 @@ static uint32_t *listable_word(const struct vcpu *vcpu, uint32_t number)
 
 bool listed_forget_clear(const struct vcpu *vcpu, uint32_t number)
 {
-    uint32_t bit = UINT32_C(1) << number % 32;
+    uint32_t bit;
 
+    number = listable_bit(vcpu->partition, number);
+    bit = UINT32_C(1) << number % 32;
     return (__atomic_fetch_or(listable_word(vcpu, number), bit, __ATOMIC_ACQ_REL) & bit) == 0;
 }
 
@@ -153,13 +184,17 @@ static void revise_evicted(struct vcpu *vcpu, uint32_t deactivated)
 static void revise_aside(struct vcpu *vcpu)
 {
     for (uint32_t word = 0; word < DESCRIPTION_SPI_WORDS; word++) {
-        uint32_t aside = vcpu->list.aside[word], cleared;
+        uint32_t aside = vcpu->list.aside[word], own, cleared;
 
         if (aside == 0) {
             continue;
         }
-        cleared =
-            aside & ~__atomic_fetch_or(listable_word(vcpu, 32 * word), aside, __ATOMIC_ACQ_REL);
+        own = own_bits(vcpu->partition, 32 * word, aside);
+        cleared = own & ~__atomic_fetch_or(listable_word(vcpu, 32 * word), own, __ATOMIC_ACQ_REL);
+        if (own != aside &&
+            listed_forget_clear(vcpu, vcpu->partition->constant.described->console_interrupt)) {
+            cleared |= aside & ~own;
+        }
         vcpu->list.aside[word] = aside & ~cleared;
         listed_end_word(vcpu, word, cleared);
     }
@@ -190,11 +225,17 @@ __attribute__((noinline)) void listed_apply_changes(struct vcpu *vcpu)
 void listed_reset_partition(struct partition *partition)
 {
     struct list_changes *changes = &partition->atomic.changes;
+    uint32_t console = partition->constant.described->console_interrupt;
+    uint32_t shown = partition->constant.described->console_shown;
 
     changes->vcpus = 0;
     for (uint32_t word = 0; word < DESCRIPTION_SPI_WORDS; word++) {
         changes->listable[word] = partition->constant.described->interrupts[word];
         changes->muted[word] = 0;
+    }
+    if (shown != 0) {
+        changes->listable[console / 32] &= ~(UINT32_C(1) << console % 32);
+        changes->listable[shown / 32] |= UINT32_C(1) << shown % 32;
     }
     for (uint32_t vcpu = 0; vcpu < DESCRIPTION_VCPUS_MAX; vcpu++) {
         changes->private_listable[vcpu] = PRIVATE_GUEST;

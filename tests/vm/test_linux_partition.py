@@ -33,6 +33,8 @@ console = "interactive"
 """
 _CORES = 2
 _SETTLE_S = 5.0
+# Linux asks for random numbers (DEN0098) more and more seldom, at last once a minute.
+_RARE = ("sgi", "hypercall")
 
 
 @pytest.mark.timeout(400)
@@ -75,7 +77,7 @@ def test_linux_boots_and_exits_only_for_interrupts_between_its_cores(
         assert [each.state for each in reports[:_CORES]] == [State.RUNNING] * _CORES
         assert all(each.exits["fault"] == 0 for each in reports)
         return [
-            {cause: count for cause, count in each.exits.items() if cause != "sgi"}
+            {cause: count for cause, count in each.exits.items() if cause not in _RARE}
             for each in reports
         ]
 

@@ -180,7 +180,9 @@ struct description_partition {
     uint32_t maintenance;
     uint32_t interrupt_mode;
     uint32_t distribute; /* 1: the hypervisor may route its SPIs to others of its shared cores */
-    uint32_t reserved;
+    /* INTID with which the guest sees `console_interrupt`: an SPI that is not one of `interrupts`,
+     * with listed interrupts only (gic/renumbered.h). 0: with its own. */
+    uint32_t console_shown;
     struct description_vcpu vcpus[DESCRIPTION_VCPUS_MAX];
     struct description_memory memories[DESCRIPTION_MEMORIES_MAX];
     struct description_device devices[DESCRIPTION_DEVICES_MAX];

@@ -85,6 +85,7 @@ def test_the_table_names_all() -> None:
     spi = net.console_interrupt - 32
     assert ["net", "console", "(PL011)", "0x9000000", "4", "KiB", str(spi + 32), "(SPI",
             f"{spi},", "edge)"] in lines  # fmt: skip
+    assert "have the board's number, 33, with direct interrupts" in text.getvalue()
     assert net.pci_wide is not None
     assert ["net", "PCI:", "memory", "above", "4", "GiB", f"{net.pci_wide.region.start:#x}", "16",
             "GiB"] in lines  # fmt: skip

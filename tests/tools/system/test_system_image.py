@@ -22,8 +22,10 @@ from bulkhead.system.image import compile_tree, pack
 from bulkhead.system.layout import Files, Layout, make_layout, page_up
 from bulkhead.system.model import (
     Console,
+    ConsoleInterrupt,
     Cores,
     Dma,
+    Interrupts,
     Partition,
     PciAddress,
     Scheduler,
@@ -558,3 +560,13 @@ def test_seeds_of_the_devicetree(tmp_path: Path) -> None:
     assert tree[at + 12 : at + 20] == bytes(8)
     assert tree[at + 20 : at + 28] == struct.pack(">II", 3, 32)
     assert tree[at + 32 : at + 64] == bytes(32)
+
+
+def test_console_with_the_boards_interrupt(tmp_path: Path) -> None:
+    net = replace(NET, console_interrupt=ConsoleInterrupt.BOARD, interrupts=Interrupts.LISTED)
+    placed = made(net)
+    _, packed = described(pack(placed, HYPERVISOR, tmp_path))
+    assert packed.partitions[0].console_shown == packed.board.uart_interrupt
+    assert packed.partitions[0].console_interrupt == placed.places[0].console_interrupt
+    console = tree_of(placed, "net", tmp_path).label2node["uart"]
+    assert words(console.props["interrupts"])[:2] == [0, packed.board.uart_interrupt - 32]

@@ -246,7 +246,7 @@ class DescriptionPartition(LittleEndianStructure):
         ("maintenance", c_uint32),
         ("interrupt_mode", c_uint32),
         ("distribute", c_uint32),
-        ("reserved", c_uint32),
+        ("console_shown", c_uint32),
         ("vcpus", DescriptionVcpu * 16),
         ("memories", DescriptionMemory * 4),
         ("devices", DescriptionDevice * 16),

@@ -32,7 +32,16 @@ from bulkhead.system.layout import (
     placed,
 )
 from bulkhead.system.manager_rules import manager_rules
-from bulkhead.system.model import Console, Dma, Maintenance, Partition, Restart, System
+from bulkhead.system.model import (
+    Console,
+    ConsoleInterrupt,
+    Dma,
+    Interrupts,
+    Maintenance,
+    Partition,
+    Restart,
+    System,
+)
 from bulkhead.system.problems import Problem, choose, refuse, show, size
 from bulkhead.system.shared_cores import admission_rules, sharing_rules
 from bulkhead.system.vcpu_rules import vcpu_rules
@@ -234,6 +243,19 @@ def _maintenance(system: System) -> Iterator[Problem]:
             what = f'{_name(partition)} has maintenance = "local", and {count} cores'
             fix = "give it one core, or leave maintenance out"
             yield Problem(partition.line_of("maintenance"), what, fix)
+
+
+def _console_interrupt(system: System) -> Iterator[Problem]:
+    """Refuse the board's number with direct interrupts: the hardware gives them their numbers."""
+    for partition in system.partitions:
+        if partition.console_interrupt is ConsoleInterrupt.SPARE:
+            continue
+        line, wish = partition.line_of("console_interrupt"), 'console_interrupt = "board"'
+        if partition.console is Console.NONE:
+            yield Problem(line, f"{_name(partition)} has {wish}, and no console", "give it one")
+        elif system.interrupts_of(partition) is not Interrupts.LISTED:
+            what = f"{_name(partition)} has {wish}, and direct interrupts, which can't have it"
+            yield Problem(line, what, 'write interrupts = "listed", or let it poll the console')
 
 
 def _dma(system: System) -> Iterator[Problem]:
@@ -479,6 +501,7 @@ _RULES_OF_ANY_BOARD: tuple[Callable[[System], Iterator[Problem]], ...] = (
     _memory_sizes,
     _images,
     _maintenance,
+    _console_interrupt,
     _dma,
     rules_of_devices,
     vcpu_rules,

@@ -40,6 +40,13 @@ def show_numbers(layout: Layout, console: Console) -> None:
             )
     console.print()
     console.print(table)
+    wanted = interrupts(layout.board.roles["console"])[0].intid
+    if any(place.guest_console_interrupt not in (0, wanted) for place in layout.places):
+        console.print(
+            f"A console's interrupt can't have the board's number, {wanted}, with direct "
+            'interrupts; with listed ones it can: console_interrupt = "board".',
+            markup=False,
+        )
 
 
 def numbers_of(place: Place, board: BoardTree) -> Iterator[_Row]:
@@ -56,7 +63,7 @@ def numbers_of(place: Place, board: BoardTree) -> Iterator[_Row]:
     yield from _processor(place, board)
     if place.console_interrupt:
         ((start, count), *_) = registers(board.roles["console"])
-        yield "console (PL011)", start, count, _spi(place.console_interrupt, "edge")
+        yield "console (PL011)", start, count, _spi(place.guest_console_interrupt, "edge")
     if place.rtc:
         yield "real-time clock (PL031)", place.rtc, PAGE_BYTES, ""
     for label in place.partition.devices:

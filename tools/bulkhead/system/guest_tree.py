@@ -130,7 +130,7 @@ def _pci_ranges(place: Place, memory: Range, board: BoardTree) -> list[int]:
 
 
 def _console_interrupt(place: Place, board: BoardTree) -> dict[str, str | None]:
-    cells = _cells(_spare_interrupt(place.console_interrupt, board))
+    cells = _cells(_spare_interrupt(place.guest_console_interrupt, board))
     if "interrupts-extended" not in board.roles["console"].props:
         return {"interrupts": cells}
     controller = board.roles["interrupt_controller"].labels[0]

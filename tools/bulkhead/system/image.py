@@ -240,6 +240,7 @@ def _describe_partition(
     if place.console_interrupt:
         described.console = registers(board.roles["console"])[0][0]
         described.console_interrupt = place.console_interrupt
+        described.console_shown = place.console_shown
         described.console_input = partition.console is Console.INTERACTIVE
     described.rtc = place.rtc
     if place.pci_memory:

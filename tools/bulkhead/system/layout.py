@@ -11,7 +11,7 @@ from bulkhead.errors import UserError
 from bulkhead.layouts.hypervisor import PCI_LIMIT, SCHEDULER_TRACE_BYTES, SPI_LIMIT
 from bulkhead.system import dax
 from bulkhead.system.board import FIRST_SPI, PAGE_BYTES
-from bulkhead.system.board_tree import BoardTree, Window
+from bulkhead.system.board_tree import BoardTree, Window, interrupts
 from bulkhead.system.description import (
     CORES_MAX,
     GUEST_BITS,
@@ -19,7 +19,7 @@ from bulkhead.system.description import (
     HOST_WINDOW_BYTES,
 )
 from bulkhead.system.elf_image import Executable
-from bulkhead.system.model import Channel, Console, Dma, Partition, System
+from bulkhead.system.model import Channel, Console, ConsoleInterrupt, Dma, Partition, System
 
 BLOCK_BYTES = 2 << 20  # memory that one stage-2 entry of level 2 maps
 LARGE_BLOCK_BYTES = 1 << 30  # memory that one stage-2 entry of level 1 maps
@@ -152,6 +152,12 @@ class Place:
     channel_host: Range | None = None  # ECAM and window of the PCI host for channels
     dax: DaxMemory | None = None
     rtc: int = 0  # address of its real-time clock; 0: none
+    console_shown: int = 0  # INTID with which the guest sees console_interrupt; 0: with its own
+
+    @property
+    def guest_console_interrupt(self) -> int:
+        """The INTID of the console's interrupt as the guest sees it; 0: no console."""
+        return self.console_shown or self.console_interrupt
 
     @property
     def staging_physical(self) -> int:
@@ -475,7 +481,14 @@ def _place(
         _channel_host(system, partition, taken, ends),
         None if mapped is None or dax_head is None else DaxMemory(mapped, dax_head),
         _rtc(partition, board),
+        _console_shown(partition, board),
     )
+
+
+def _console_shown(partition: Partition, board: BoardTree) -> int:
+    if partition.console_interrupt is ConsoleInterrupt.SPARE:
+        return 0
+    return interrupts(board.roles["console"])[0].intid
 
 
 def _rtc(partition: Partition, board: BoardTree) -> int:

@@ -42,6 +42,13 @@ class Restart(Enum):
     NEVER = "never"
 
 
+class ConsoleInterrupt(Enum):
+    """The number with which a guest sees its console's interrupt."""
+
+    SPARE = "spare"  # that of an SPI that no device of the board uses
+    BOARD = "board"  # that of the board's PL011, with listed interrupts only
+
+
 class Unmapped(Enum):
     """The reaction to an access of a core to an address that its partition does not have."""
 
@@ -156,6 +163,7 @@ class Partition:
     line: int  # line of the file in which its table begins
     key_lines: Mapping[str, int] = field(default_factory=dict)  # lines of its keys
     restart: Restart = Restart.AFTER_RESET
+    console_interrupt: ConsoleInterrupt = ConsoleInterrupt.SPARE
     unmapped: Unmapped = Unmapped.STOP
     maintenance: Maintenance = Maintenance.BROADCAST
     interrupts: Interrupts | None = None  # None: listed if it shares a core, otherwise direct

@@ -75,6 +75,7 @@ struct fault {
 #define SPIS      "no SPI, or assigned twice: among the 32 INTIDs from"
 #define EDGES     "edge-triggered, but not owned: among the 32 INTIDs from"
 #define CONSOLE   "console interrupt not owned by the partition: INTID"
+#define SHOWN     "the console's interrupt can't have another number for the guest: INTID"
 #define RTC       "a real-time clock, and the board has none: guest address"
 #define SEEDS     "seeds of the devicetree outside of the memory: guest address"
 #define PL031     "PL031 not at a page:"
@@ -306,7 +307,12 @@ static const struct fault faults[] = {
     {CHOICES, 1, 0, {LINUX(unmapped, 2)}},
     {CHOICES, 0, 0, {CONTROL(maintenance, 2)}},
     {CHOICES, 0, 0, {CONTROL(distribute, 2)}},
-    {CHOICES, 0, 0, {CONTROL(reserved, 1)}},
+    {SHOWN, 0, 33, {CONTROL(console_shown, 33)}},
+    {NULL, 0, 0, {CONTROL(console_shown, 33), CONTROL(interrupt_mode, 1)}},
+    {SHOWN, 0, 40, {CONTROL(console_shown, 40), CONTROL(interrupt_mode, 1)}},
+    {SHOWN, 0, 31, {CONTROL(console_shown, 31), CONTROL(interrupt_mode, 1)}},
+    {SHOWN, 0, 1020, {CONTROL(console_shown, 1020), CONTROL(interrupt_mode, 1)}},
+    {SHOWN, 0, UINT32_MAX, {CONTROL(console_shown, UINT32_MAX), CONTROL(interrupt_mode, 1)}},
     {CHOICES, 0, 0, {CONTROL(channel_host, 0xc000000)}}, /* no channel */
     {CHOICES, 0, 2, {CONTROL(restart, 2), CONTROL(interrupt_mode, 2)}},
     {NULL, 0, 0, {CONTROL(restart, 2), CONTROL(unmapped, 1), CONTROL(maintenance, 1)}},

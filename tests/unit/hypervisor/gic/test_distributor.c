@@ -221,6 +221,42 @@ static void test_sizes(void **state)
     assert_int_equal(made.gic.writes, 0);
 }
 
+/* The guest sees SPI 1019 with the number of the board's UART, and 1019 not at all. */
+static void test_console_with_another_number(void **state)
+{
+    uint32_t bit = 1u << (MACHINE_UART - 32);
+
+    (void)state;
+    machine_partition.constant.is_listed = true;
+    machine_system.partitions[0].console_interrupt = 1019;
+    machine_system.partitions[0].console_shown = MACHINE_UART;
+    machine_reset_partition();
+    write(GIC_ISENABLER + 4, 4, bit | 1u << 8, ACCESS_DONE);
+    assert_int_equal(made.gic.distributor.enabled[31], 1u << 27);
+    assert_int_equal(read(GIC_ISENABLER + 4, 4), bit | 1u << 8);
+    assert_int_equal(read(GIC_ISENABLER + 0x7c, 4), 0);
+    write(GIC_ICENABLER + 0x7c, 4, 1u << 27, ACCESS_DONE);
+    assert_int_equal(made.gic.distributor.enabled[31], 1u << 27);
+    /* Priorities by word and by byte: 36 to 39, of which the guest has the first alone. */
+    write(GIC_IPRIORITYR + MACHINE_UART, 4, 0x90a0b0c0, ACCESS_REFUSED);
+    assert_int_equal(made.gic.distributor.priorities[1019], 0xc0);
+    assert_int_equal(read(GIC_IPRIORITYR + MACHINE_UART, 4), 0xc0);
+    write(GIC_IPRIORITYR + MACHINE_UART, 1, 0x50, ACCESS_DONE);
+    assert_int_equal(made.gic.distributor.priorities[1019], 0x50);
+    write(GIC_IPRIORITYR + 1019, 1, 0x60, ACCESS_REFUSED);
+    assert_int_equal(read(GIC_IPRIORITYR + 1016, 4), 0);
+    assert_int_equal(made.gic.distributor.priorities[1019], 0x50);
+    /* Triggers: two bits for each of 16 interrupts. */
+    made.gic.distributor.triggers[1019 / 16] = 2u << 1019 % 16 * 2;
+    assert_int_equal(read(GIC_ICFGR + 4 * (MACHINE_UART / 16), 4), 2u << MACHINE_UART % 16 * 2);
+    assert_int_equal(read(GIC_ICFGR + 4 * (1019 / 16), 4), 0);
+    write(ROUTE(MACHINE_UART), 8, 1, ACCESS_DONE);
+    assert_int_equal(read(ROUTE(MACHINE_UART), 8), 1);
+    assert_int_equal(read(ROUTE(1019), 8), 0);
+    write(ROUTE(1019), 8, 0, ACCESS_REFUSED);
+    assert_int_equal(read(ROUTE(MACHINE_UART), 8), 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -232,6 +268,7 @@ int main(void)
         cmocka_unit_test_setup(test_triggers, setup),
         cmocka_unit_test_setup(test_routes, setup),
         cmocka_unit_test_setup(test_sizes, setup),
+        cmocka_unit_test_setup(test_console_with_another_number, setup),
     };
 
     return cmocka_run_group_tests_name("distributor", tests, NULL, NULL);
