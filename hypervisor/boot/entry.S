@@ -2,8 +2,9 @@
 /*
  * The first code of the boot core, from the loader to C: the arm64 Image header, relocation, .bss
  * and the stack. The state at entry is that of Linux' Documentation/arch/arm64/booting: MMU and
- * data cache are off, and the loaded image is cleaned to the point of coherency. Of the devicetree in
- * x0 only the seeds for random numbers are used, because the system description follows the image.
+ * data cache are off, and the loaded image is cleaned to the point of coherency. Of the devicetree
+ * in x0 only the seeds for random numbers are used, because the system description follows the
+ * image.
  *
  * All memory is Device-nGnRnE until the MMU is on, so this code makes no unaligned access and uses
  * no DC ZVA.

@@ -84,10 +84,10 @@ struct vcpu {
     uint32_t branch_workaround; /* that of its processor (hypervisor/processor.h) */
     uint32_t mask; /* with direct interrupts: ICC_PMR_EL1 as the guest reads it (gic/direct.h) */
     struct interrupt_list list;
+    struct profile profile; /* on a shared core: how often its SPIs come */
     /* For the seeds of each life (boot VCPU), and for the numbers that the guest asks for
      * (entropy/trng.h). */
     struct generator generator;
-    struct profile profile; /* on a shared core: how often its SPIs come */
 };
 
 _Static_assert(sizeof(struct vcpu) <= DESCRIPTION_PAGE_BYTES, "must fit one page");

@@ -75,8 +75,9 @@ void guest_interrupt(void)
 
     print("interrupt ");
     print_number(number);
-    print((read32(DISTRIBUTOR + ISACTIVER + 4) & 1u << UART_INTERRUPT % 32) != 0 ? " active, key "
-                                                                               : " inactive, key ");
+    print((read32(DISTRIBUTOR + ISACTIVER + 4) & 1u << UART_INTERRUPT % 32) != 0
+              ? " active, key "
+              : " inactive, key ");
     while ((read32(UART_FLAGS) & FLAG_EMPTY) == 0) {
         put((char)read32(UART_DATA));
     }
