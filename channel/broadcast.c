@@ -264,7 +264,7 @@ static enum broadcast_result receive_at(struct broadcast_receiver *receiver, voi
         return is_overwritten(receiver) ? BROADCAST_NONE : BROADCAST_TOO_LARGE;
     }
     number = word_load(&message->number);
-    copy(buffer, message->content, *length);
+    copy(buffer, (const uint64_t *)(message + 1), *length);
     if (is_overwritten(receiver)) {
         return BROADCAST_NONE;
     }

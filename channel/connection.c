@@ -37,6 +37,8 @@
  */
 #include "channel/connection.h"
 
+_Static_assert(sizeof(struct channel_control) <= CHANNEL_CONTROL_BYTES, "one page");
+
 static const struct channel_control *peer_control(const struct channel *channel)
 {
     return channel->memory.peer;

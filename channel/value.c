@@ -76,7 +76,7 @@ uint8_t *value_write_begin(struct value_writer *writer)
     /* The reader's loads from this pair are complete: value_read() stores `reading` after them. */
     word_fence_acquire();
     writer->slot = writer->newest[writer->pair] ^ 1;
-    return slot_at(writer, writer->pair, writer->slot)->content;
+    return (uint8_t *)(slot_at(writer, writer->pair, writer->slot) + 1);
 }
 
 bool value_write_end(struct value_writer *writer, uint64_t length)
@@ -144,7 +144,7 @@ const uint8_t *value_read(struct value_reader *reader, uint64_t *length)
     reader->pair = pair;
     reader->slot = index;
     reader->own->received++;
-    return slot->content;
+    return (const uint8_t *)(slot + 1);
 }
 
 /* Whether the value that was read last is the newest one. Its number does not tell: a malicious

@@ -28,6 +28,9 @@
 #define CHANNEL_BATCH_H
 
 #include "channel/connection.h"
+#include "channel/linkage.h"
+
+CHANNEL_C_BEGIN
 
 /* Bytes that a receiver prefetches when a batch begins, and the distance of two prefetches. A
  * processor does not prefetch many lines by itself, because each header tells where the next one
@@ -54,10 +57,27 @@ struct receive_batch {
     uint64_t count;      /* number of messages that receive_batch_next() returned */
 };
 
+/* Internal: return batches without messages. */
+BATCH_INLINE struct send_batch send_batch_empty(void)
+{
+    struct send_batch batch = {NULL, NULL, 0};
+
+    return batch;
+}
+
+BATCH_INLINE struct receive_batch receive_batch_empty(void)
+{
+    struct receive_batch batch = {NULL, NULL, 0, 0};
+
+    return batch;
+}
+
 /* Internal: returns the batch that begins at the ring's position. */
 BATCH_INLINE struct send_batch ring_send_batch(const struct ring_producer *producer)
 {
-    return (struct send_batch){.next = producer->next, .end = producer->end};
+    struct send_batch batch = {producer->next, producer->end, 0};
+
+    return batch;
 }
 
 /* Internal: returns the batch that begins with the message that ring_peek() returned. */
@@ -65,9 +85,10 @@ BATCH_INLINE struct receive_batch ring_receive_batch(const struct ring_consumer 
 {
     bool is_run = consumer->run.end != NULL;
     struct receive_batch batch = {
-        .next = consumer->span.next,
-        .end = is_run ? consumer->run.end : consumer->span.end,
-        .run_header = is_run ? consumer->run.header : 0,
+        consumer->span.next,
+        is_run ? consumer->run.end : consumer->span.end,
+        is_run ? consumer->run.header : 0,
+        0,
     };
     uint64_t bytes = (uint64_t)(batch.end - batch.next);
 
@@ -83,7 +104,7 @@ BATCH_INLINE struct send_batch ring_send_batch_begin(struct ring_producer *produ
                                                      uint64_t length)
 {
     if (ring_reserve(producer, length) == NULL) {
-        return (struct send_batch){.count = 0};
+        return send_batch_empty();
     }
     return ring_send_batch(producer);
 }
@@ -125,7 +146,7 @@ BATCH_INLINE struct receive_batch ring_receive_batch_begin(struct ring_consumer 
     uint32_t tag;
 
     if (ring_peek(consumer, &length, &tag) == NULL) {
-        return (struct receive_batch){.count = 0};
+        return receive_batch_empty();
     }
     return ring_receive_batch(consumer);
 }
@@ -215,7 +236,7 @@ BATCH_INLINE bool ring_receive_batch_end(struct ring_consumer *consumer,
 BATCH_INLINE struct send_batch channel_send_batch_begin(struct channel *channel, uint64_t length)
 {
     if (channel_send_begin(channel, length) == NULL) {
-        return (struct send_batch){.count = 0};
+        return send_batch_empty();
     }
     return ring_send_batch(&channel->out);
 }
@@ -239,7 +260,7 @@ BATCH_INLINE struct receive_batch channel_receive_batch_begin(struct channel *ch
     uint32_t tag;
 
     if (channel_receive_begin(channel, &length, &tag) == NULL) {
-        return (struct receive_batch){.count = 0};
+        return receive_batch_empty();
     }
     return ring_receive_batch(&channel->in);
 }
@@ -256,5 +277,7 @@ BATCH_INLINE void channel_receive_batch_end(struct channel *channel,
         channel_notify_peer(channel);
     }
 }
+
+CHANNEL_C_END
 
 #endif

@@ -12,15 +12,18 @@
 
 #include "channel/error.h"
 #include "channel/format.h"
+#include "channel/linkage.h"
 #include "channel/words.h"
 #include <stdbool.h>
 #include <stddef.h>
 
-/* A message of a broadcast. It differs from struct channel_message by its number. */
+CHANNEL_C_BEGIN
+
+/* A message of a broadcast; its content follows. It differs from struct channel_message by its
+ * number. */
 struct broadcast_message {
     uint64_t header;
     uint64_t number; /* number of the message, from 1 */
-    uint64_t content[];
 };
 
 /* The sender of a one-way channel. */
@@ -89,5 +92,7 @@ static inline bool broadcast_is_new(const struct broadcast_receiver *receiver)
 /* Skips to the newest message. Messages before it count as lost. Skips to the next message if the
  * sender has begun to overwrite the newest one. No effect if all messages were received. */
 void broadcast_skip_to_newest(struct broadcast_receiver *receiver);
+
+CHANNEL_C_END
 
 #endif

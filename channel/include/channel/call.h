@@ -17,7 +17,10 @@
 #define CHANNEL_CALL_H
 
 #include "channel/copy.h"
+#include "channel/linkage.h"
 #include "channel/wait.h"
+
+CHANNEL_C_BEGIN
 
 #define CALL_TAG (UINT32_C(1) << 31)
 
@@ -73,5 +76,7 @@ static inline bool call_is_request(uint32_t tag)
 enum channel_result call_answer(struct channel *channel, const struct channel_sleeper *sleeper,
                                 uint64_t deadline, const void *content, uint64_t length,
                                 uint32_t tag);
+
+CHANNEL_C_END
 
 #endif

@@ -19,8 +19,11 @@
 #ifndef CHANNEL_CONNECTION_H
 #define CHANNEL_CONNECTION_H
 
+#include "channel/linkage.h"
 #include "channel/port.h"
 #include "channel/ring.h"
+
+CHANNEL_C_BEGIN
 
 enum channel_state {
     CHANNEL_CONNECTING, /* the peer has not acknowledged this life, or has no life */
@@ -123,5 +126,7 @@ static inline void channel_receive_end(struct channel *channel)
         channel_notify_peer(channel);
     }
 }
+
+CHANNEL_C_END
 
 #endif

@@ -5,6 +5,9 @@
 #define CHANNEL_COPY_H
 
 #include "channel/connection.h"
+#include "channel/linkage.h"
+
+CHANNEL_C_BEGIN
 
 enum channel_result {
     CHANNEL_DONE,
@@ -21,5 +24,7 @@ enum channel_result channel_send(struct channel *channel, const void *content, u
  * CHANNEL_TOO_LARGE, and *tag with CHANNEL_DONE. */
 enum channel_result channel_receive(struct channel *channel, void *buffer, uint64_t size,
                                     uint64_t *length, uint32_t *tag);
+
+CHANNEL_C_END
 
 #endif

@@ -4,7 +4,10 @@
 #ifndef CHANNEL_ERROR_H
 #define CHANNEL_ERROR_H
 
+#include "channel/linkage.h"
 #include <stdint.h>
+
+CHANNEL_C_BEGIN
 
 enum channel_error_kind {
     CHANNEL_ERROR_NONE,
@@ -25,5 +28,7 @@ struct channel_error {
 /* Returns a text for the error, such as "the peer's produced index is invalid", in static
  * storage. */
 const char *channel_error_text(enum channel_error_kind kind);
+
+CHANNEL_C_END
 
 #endif

@@ -12,8 +12,11 @@
 #ifndef CHANNEL_FORMAT_H
 #define CHANNEL_FORMAT_H
 
+#include "channel/linkage.h"
 #include <stdbool.h>
 #include <stdint.h>
+
+CHANNEL_C_BEGIN
 
 #define CHANNEL_CONTROL_BYTES UINT64_C(4096) /* the ring follows */
 #define CHANNEL_RING_MIN      UINT64_C(4096)
@@ -32,11 +35,12 @@
 /* Alignment of groups of words that different sides load and store at different times. Each group
  * has cache lines of its own. 128 bytes, because processors prefetch pairs of lines of 64 bytes. */
 #define CHANNEL_GROUP_BYTES 128
+#define CHANNEL_GROUP       __attribute__((aligned(CHANNEL_GROUP_BYTES)))
 
 /* The control page: the section's side is its only writer. */
 struct channel_control {
     /* The connection (connection.h). */
-    _Alignas(CHANNEL_GROUP_BYTES) uint64_t format;
+    CHANNEL_GROUP uint64_t format;
     uint64_t ring_bytes;
     uint64_t generation; /* number of the side's present life; 0: none yet */
     /* Generation of the peer's life that the side has acknowledged; 0: none. */
@@ -49,38 +53,35 @@ struct channel_control {
     uint64_t refused;
 
     /* The side as producer. Positions are bytes since the first use of the channel. */
-    _Alignas(CHANNEL_GROUP_BYTES) uint64_t produced; /* messages before it are complete */
+    CHANNEL_GROUP uint64_t produced; /* messages before it are complete */
     uint64_t overwritten; /* broadcast.h: bytes before it may be overwritten at any time */
     uint64_t last;        /* broadcast.h: position of the newest message */
     uint64_t latest;      /* value.h: the pair with the newest value, 0 or 1 */
     uint64_t newest[2];   /* value.h: the newest slot of each pair, 0 or 1 */
 
     /* The side as consumer of the other side's section. */
-    _Alignas(CHANNEL_GROUP_BYTES) uint64_t consumed; /* messages before it are released */
-    uint64_t reading; /* value.h: the pair from which it reads, 0 or 1 */
+    CHANNEL_GROUP uint64_t consumed; /* messages before it are released */
+    uint64_t reading;                /* value.h: the pair from which it reads, 0 or 1 */
 
     /* CHANNEL_WAITS_FOR_*: the event for which the side waits. The other side notifies it then. */
-    _Alignas(CHANNEL_GROUP_BYTES) uint64_t waits;
+    CHANNEL_GROUP uint64_t waits;
     /* The part of `waits` that lasts when a call of wait.h ends: an event loop of the side sleeps
      * until then. The peer does not read it. */
     uint64_t armed;
 
     /* Counters for observers, since the side's first life. The peer does not read them. */
-    _Alignas(CHANNEL_GROUP_BYTES) uint64_t sent;
+    CHANNEL_GROUP uint64_t sent;
     uint64_t received;
     uint64_t notifications; /* notifications of the peer */
     uint64_t sleeps;
     uint64_t errors;
 };
 
-_Static_assert(sizeof(struct channel_control) <= CHANNEL_CONTROL_BYTES, "one page");
-
-/* A message in a ring begins at a multiple of 8 bytes with this header. Header and content are
- * consecutive: a message that does not fit before the end of the ring begins at the start of the
- * ring. */
+/* A message in a ring begins at a multiple of 8 bytes with this header, and its content follows.
+ * Header and content are consecutive: a message that does not fit before the end of the ring begins
+ * at the start of the ring. */
 struct channel_message {
     uint64_t header; /* bits 31:0: bytes of the content, 63:32: tag; or a run; or CHANNEL_SKIP */
-    uint8_t content[];
 };
 
 /* A run: several messages of one size with one header and one tag. Their contents are consecutive,
@@ -112,14 +113,14 @@ static inline uint64_t *channel_word(uint8_t *place)
 {
     void *word = place;
 
-    return word;
+    return (uint64_t *)word;
 }
 
 static inline const uint64_t *channel_constant_word(const uint8_t *place)
 {
     const void *word = place;
 
-    return word;
+    return (const uint64_t *)word;
 }
 
 /* Returns the number of bytes of the largest message. It fits into an empty ring at any
@@ -128,5 +129,7 @@ static inline uint64_t channel_content_max(uint64_t ring_bytes)
 {
     return ring_bytes / 2 - sizeof(struct channel_message);
 }
+
+CHANNEL_C_END
 
 #endif

@@ -3,8 +3,11 @@
 #ifndef CHANNEL_PORT_H
 #define CHANNEL_PORT_H
 
+#include "channel/linkage.h"
 #include <stdbool.h>
 #include <stdint.h>
+
+CHANNEL_C_BEGIN
 
 #define CHANNEL_FOREVER UINT64_MAX
 
@@ -62,5 +65,7 @@ struct channel_watcher {
      * CHANNEL_FOREVER: no deadline. */
     bool (*has_passed)(void *context, uint64_t deadline);
 };
+
+CHANNEL_C_END
 
 #endif

@@ -23,10 +23,13 @@
 
 #include "channel/error.h"
 #include "channel/format.h"
+#include "channel/linkage.h"
 #include "channel/words.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+CHANNEL_C_BEGIN
 
 struct ring_producer {
     uint8_t *next;      /* place of the next message */
@@ -264,5 +267,7 @@ static inline bool ring_release(struct ring_consumer *consumer)
     word_store_release(consumed, position);
     return next >= check;
 }
+
+CHANNEL_C_END
 
 #endif

@@ -20,6 +20,9 @@
 #define CHANNEL_RUN_H
 
 #include "channel/batch.h"
+#include "channel/linkage.h"
+
+CHANNEL_C_BEGIN
 
 /* A run that is being sent. */
 struct send_run {
@@ -31,6 +34,14 @@ struct send_run {
     uint64_t count;  /* number of committed messages */
 };
 
+/* Internal: returns a run without messages, in which none fits. */
+BATCH_INLINE struct send_run send_run_empty(void)
+{
+    struct send_run run = {NULL, NULL, NULL, 1, 0, 0};
+
+    return run;
+}
+
 /* Internal: returns the run that begins at the ring's position, where there is space for a
  * message. */
 BATCH_INLINE struct send_run ring_send_run(const struct ring_producer *producer, uint64_t length,
@@ -40,14 +51,16 @@ BATCH_INLINE struct send_run ring_send_run(const struct ring_producer *producer,
     uint64_t space = (uint64_t)(producer->end - contents);
     uint64_t step = ring_run_step(length);
     uint64_t most = CHANNEL_RUN_COUNT_MAX * step;
-
-    return (struct send_run){
-        .header = producer->next,
-        .next = contents,
-        .end = contents + (space < most ? space : most),
-        .step = step,
-        .kind = (uint64_t)tag << 32 | CHANNEL_RUN | length,
+    struct send_run run = {
+        producer->next,
+        contents,
+        contents + (space < most ? space : most),
+        step,
+        (uint64_t)tag << 32 | CHANNEL_RUN | length,
+        0,
     };
+
+    return run;
 }
 
 /* Internal: returns true if a run may have messages of `length` bytes. */
@@ -63,7 +76,7 @@ BATCH_INLINE struct send_run ring_send_run_begin(struct ring_producer *producer,
                                                  uint32_t tag)
 {
     if (!ring_run_may_have(length) || ring_reserve(producer, length) == NULL) {
-        return (struct send_run){.step = 1};
+        return send_run_empty();
     }
     return ring_send_run(producer, length, tag);
 }
@@ -117,7 +130,7 @@ BATCH_INLINE struct send_run channel_send_run_begin(struct channel *channel, uin
                                                     uint32_t tag)
 {
     if (!ring_run_may_have(length) || channel_send_begin(channel, length) == NULL) {
-        return (struct send_run){.step = 1};
+        return send_run_empty();
     }
     return ring_send_run(&channel->out, length, tag);
 }
@@ -133,5 +146,7 @@ BATCH_INLINE void channel_send_run_end(struct channel *channel, const struct sen
         channel_notify_peer(channel);
     }
 }
+
+CHANNEL_C_END
 
 #endif

@@ -17,15 +17,17 @@
 
 #include "channel/error.h"
 #include "channel/format.h"
+#include "channel/linkage.h"
 #include "channel/words.h"
 #include <stdbool.h>
 #include <stddef.h>
 
-/* A slot: a quarter of the ring. */
+CHANNEL_C_BEGIN
+
+/* A slot: a quarter of the ring. The content of the value follows. */
 struct value_slot {
     uint64_t length;
     uint64_t number; /* number of the value, from 1 */
-    uint8_t content[];
 };
 
 /* The writer of a direction. */
@@ -83,5 +85,7 @@ const uint8_t *value_read(struct value_reader *reader, uint64_t *length);
 
 /* Returns true if value_read() would return a newer value than its last call did. */
 bool value_is_new(const struct value_reader *reader);
+
+CHANNEL_C_END
 
 #endif

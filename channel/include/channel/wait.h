@@ -10,7 +10,10 @@
 
 #include "channel/broadcast.h"
 #include "channel/connection.h"
+#include "channel/linkage.h"
 #include "channel/value.h"
+
+CHANNEL_C_BEGIN
 
 /* An event that a thread waits for, made by one of the functions below. A wait for messages or
  * space contains the state of the channel at that time, and is over when the channel has another
@@ -56,5 +59,7 @@ size_t channel_wait_any(const struct channel_wait *waits, size_t count,
  * of the watcher. With several waits the watcher does not pause. */
 size_t channel_watch_any(const struct channel_wait *waits, size_t count,
                          const struct channel_watcher *watcher, uint64_t deadline);
+
+CHANNEL_C_END
 
 #endif

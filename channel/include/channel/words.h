@@ -10,10 +10,14 @@
 #ifndef CHANNEL_WORDS_H
 #define CHANNEL_WORDS_H
 
-#include <stdatomic.h>
+#include "channel/linkage.h"
 #include <stdint.h>
 
-_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "words of a channel are little-endian");
+#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "words of a channel are little-endian"
+#endif
+
+CHANNEL_C_BEGIN
 
 static inline uint64_t word_load(const uint64_t *word)
 {
@@ -50,20 +54,22 @@ static inline void word_store_release(uint64_t *word, uint64_t value)
 /* Earlier stores are visible before later stores to words. */
 static inline void word_fence_release(void)
 {
-    atomic_thread_fence(memory_order_release);
+    __atomic_thread_fence(__ATOMIC_RELEASE);
 }
 
 /* Later loads are made after earlier loads of words. */
 static inline void word_fence_acquire(void)
 {
-    atomic_thread_fence(memory_order_acquire);
+    __atomic_thread_fence(__ATOMIC_ACQUIRE);
 }
 
 /* Earlier stores are visible before later loads are made. If each side stores a word and then loads
  * the other side's word, both sides need this fence. */
 static inline void word_fence(void)
 {
-    atomic_thread_fence(memory_order_seq_cst);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
+
+CHANNEL_C_END
 
 #endif

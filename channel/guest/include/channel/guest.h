@@ -15,11 +15,14 @@
 #include "channel/broadcast.h"
 #include "channel/connection.h"
 #include "channel/guest_types.h"
+#include "channel/linkage.h"
 #include "channel/value.h"
 #include "channel/wait.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+CHANNEL_C_BEGIN
 
 #define PARTITION_CHANNEL_NAME_BYTES 16u
 
@@ -115,5 +118,7 @@ bool partition_waiter_sleep(void *waiter, uint64_t deadline);
 /* Returns true if the interrupt of the doorbell is unmasked: no doorbell rang since
  * partition_waiter_prepare(). Any context. */
 bool partition_channel_is_armed(const struct partition_channel *channel);
+
+CHANNEL_C_END
 
 #endif

@@ -32,9 +32,12 @@
 #define CHANNEL_LINUX_H
 
 #include "channel/broadcast.h"
+#include "channel/linkage.h"
 #include "channel/value.h"
 #include "channel/wait.h"
 #include <stddef.h>
+
+CHANNEL_C_BEGIN
 
 /* The kinds of channels (docs/channel-keys.md). */
 enum linux_kind {
@@ -200,5 +203,7 @@ bool linux_wait_for_broadcast(struct linux_endpoint *endpoint, uint64_t deadline
 /* Waits until there is space for a message of `length` bytes, or the state changes. Returns at once
  * in the states in which nothing can be sent (wait.h). Returns false if the deadline passed. */
 bool linux_wait_for_space(struct linux_endpoint *endpoint, uint64_t length, uint64_t deadline);
+
+CHANNEL_C_END
 
 #endif

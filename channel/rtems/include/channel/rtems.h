@@ -23,6 +23,9 @@
 #define CHANNEL_RTEMS_H
 
 #include "channel/guest.h"
+#include "channel/linkage.h"
+
+CHANNEL_C_BEGIN
 
 /* Maps the partition's devicetree and returns it, for the functions of <libfdt.h>. Returns NULL if
  * the program's entry is not partition_start, or if there is no valid devicetree. Task context. */
@@ -31,5 +34,7 @@ const void *partition_devicetree(void);
 /* Returns the key `arguments` of the partition in the system file, "" if there are none. Task
  * context. */
 const char *partition_boot_arguments(void);
+
+CHANNEL_C_END
 
 #endif
