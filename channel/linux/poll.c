@@ -257,6 +257,68 @@ bool linux_arm_with_space(struct linux_endpoint *endpoint, uint64_t length)
     return arm(endpoint, waits, 2);
 }
 
+bool linux_arm_for_space(struct linux_endpoint *endpoint, uint64_t length)
+{
+    const struct channel_wait wait = channel_wait_for_space(linux_channel(endpoint), length);
+
+    return arm(endpoint, &wait, 1);
+}
+
+/* Asks for the doorbell for these events, and those for which the endpoint is armed. */
+static void ask_for(struct channel_control *own, uint64_t flags)
+{
+    if (own != NULL) {
+        word_store(&own->waits, word_load(&own->armed) | flags);
+    }
+}
+
+bool linux_sleep_begin(struct linux_endpoint *endpoint, const struct channel_wait *wait,
+                       uint64_t others)
+{
+    linux_look_for_peer(endpoint);
+    endpoint_arm(endpoint);
+    ask_for(wait->own, wait->flags | others);
+    /* As in channel_wait_any(): the flags are visible before the last look. */
+    word_fence();
+    if (wait->is_ready(wait)) {
+        ask_for(wait->own, others);
+        return false;
+    }
+    if (wait->own != NULL) {
+        wait->own->sleeps++;
+    }
+    return true;
+}
+
+void linux_sleep(const struct linux_endpoint *endpoint, int wake, uint64_t until)
+{
+    struct pollfd files[] = {
+        {.fd = endpoint->bell, .events = POLLIN},
+        {.fd = wake, .events = POLLIN},
+    };
+    uint64_t now = linux_now();
+    uint64_t look = now + (endpoint->kind == LINUX_ONE_WAY ? LOOK : ENDPOINT_LOOK_NS);
+    uint64_t end = until < look ? until : look;
+    const struct timespec time = timespec_of(end > now ? end - now : 0);
+
+    (void)ppoll(files, 2, &time, NULL);
+}
+
+bool linux_sleep_end(struct linux_endpoint *endpoint, uint64_t others)
+{
+    struct pollfd bell = {.fd = endpoint->bell, .events = POLLIN};
+    bool is_rung = poll(&bell, 1, 0) > 0;
+
+    if (is_rung) {
+        hear(endpoint);
+    }
+    linux_look_for_peer(endpoint);
+    if (endpoint->kind != LINUX_ONE_WAY) {
+        ask_for(endpoint->memory.own, others);
+    }
+    return is_rung;
+}
+
 bool linux_wait_for_message(struct linux_endpoint *endpoint, uint64_t deadline)
 {
     struct channel_wait wait = channel_wait_for_message(linux_channel(endpoint));

@@ -19,7 +19,9 @@ STRICT = ["-std=c++17", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]
 def test_the_headers_are_cplusplus_too(compiler: str, tmp_path: Path) -> None:
     text = PROGRAM.read_text()
     names = {f"channel/{path.name}" for path in HEADERS.glob("*.h")} | {"channel/linux.h"}
-    assert {line.split('"')[1] for line in text.splitlines() if line.startswith('#include "')} == names
+    assert {
+        line.split('"')[1] for line in text.splitlines() if line.startswith('#include "')
+    } == names
     # The header of guests needs types of a system: those of a test.
     guest = tmp_path / "guest.cc"
     guest.write_text('#include "channel/guest.h"\n')

@@ -6,70 +6,16 @@ Messages, values, one-way channels, calls, deadlines, killed peers and bad input
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import subprocess
-import sys
 import textwrap
 from pathlib import Path
 
 import pytest
+from support.python_package import ECHO, EXPECT, run, start
 
 from bulkhead.paths import ROOT
-
-ECHO = """
-from bulkhead_channel import Channel
-with Channel("./c", end=1) as channel:
-    for message in channel:
-        channel.send(message.content[::-1], message.tag + 1)
-"""
-
-
-@pytest.fixture(scope="module")
-def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the folder into which pip has installed the package."""
-    folder = tmp_path_factory.mktemp("package")
-    # A copy, because setuptools writes beside the sources.
-    shutil.copytree(ROOT / "channel", folder / "source")
-    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
-    subprocess.run([*pip, "--target", folder / "installed", folder / "source"], check=True)
-    return folder / "installed"
-
-
-def start(package: Path, folder: Path, script: str) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-c", script],
-        cwd=folder,
-        # The folder too, because PYTHONSAFEPATH may be set.
-        env={**os.environ, "PYTHONPATH": f"{package}:{folder}"},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-
-
-def run(package: Path, folder: Path, script: str) -> str:
-    process = start(package, folder, script)
-    try:
-        output, _ = process.communicate(timeout=60)
-    finally:
-        process.kill()  # if it did not end
-    assert process.returncode == 0, output
-    return output
-
-
-# Beginning of programs: checks an exception.
-EXPECT = """
-def expect(kind, line, function, *arguments, **names):
-    try:
-        function(*arguments, **names)
-    except kind as error:
-        assert line in str(error), error
-    else:
-        raise AssertionError(line)
-"""
 
 
 @pytest.mark.xdist_group("python-package")

@@ -1,14 +1,23 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Messages over shared memory, with another partition or another process."""
+"""Messages over shared memory, with another partition or another process.
+
+What is sent may be of any type whose memory is contiguous: bytes, bytearray, memoryview, array, or
+an array of NumPy. bulkhead_channel.aio has the same classes for asyncio.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from types import TracebackType
-from typing import NamedTuple, Self
+from typing import TYPE_CHECKING, NamedTuple
 
 from bulkhead_channel import _channel
 from bulkhead_channel._channel import ChannelError
+
+if TYPE_CHECKING:
+    from types import TracebackType
+    from typing import Self
+
+    from typing_extensions import Buffer
 
 __all__ = [
     "Channel",
@@ -50,8 +59,10 @@ class Counters(NamedTuple):
 class _Side:
     """What the sides of all kinds of channels have.
 
-    They raise OSError if they can't be opened, with one line that says why. Not for several threads
-    at once. In a child of os.fork() all methods but close() raise RuntimeError.
+    They raise OSError if they can't be opened, with one line that says why. One thread may receive
+    or call while another one sends or answers; a third one, or close() meanwhile, gets a
+    RuntimeError. Methods that never wait are for all threads. In a child of os.fork() all methods
+    but close() raise RuntimeError.
     """
 
     _endpoint: _channel.Endpoint
@@ -115,12 +126,13 @@ class Channel(_ReceivingSide):
         """
         self._endpoint = _channel.Channel(name, end, ring_bytes)
 
-    def send(self, content: bytes, tag: int = 0, timeout: float | None = None) -> None:
+    def send(self, content: Buffer, tag: int = 0, timeout: float | None = None) -> None:
         """Send a message. Waits for the peer, and for space.
 
-        If the peer ended, messages from it that were not received are dropped. Raises TimeoutError
-        after `timeout` seconds, ValueError if the message is too large or the tag is not from 0 to
-        2^32 - 1, and ChannelError if the peer violated the format.
+        If the peer ended, messages from it that were not received are dropped, unless another
+        thread called receive() last: then it waits until that thread got EOFError. Raises
+        TimeoutError after `timeout` seconds, ValueError if the message is too large or the tag is
+        not from 0 to 2^32 - 1, and ChannelError if the peer violated the format.
         """
         self._endpoint.send(content, tag, timeout)
 
@@ -133,7 +145,7 @@ class Channel(_ReceivingSide):
         """
         return Message(*self._endpoint.receive(timeout))
 
-    def call(self, request: bytes, timeout: float | None = None) -> bytes:
+    def call(self, request: Buffer, timeout: float | None = None) -> bytes:
         """Send a request, wait for the peer's answer and return it.
 
         Drops every other message meanwhile, such as the answer to an earlier call that timed out.
@@ -143,7 +155,7 @@ class Channel(_ReceivingSide):
         """
         return self._endpoint.call(request, timeout)
 
-    def answer(self, request: Message, content: bytes, timeout: float | None = None) -> bool:
+    def answer(self, request: Message, content: Buffer, timeout: float | None = None) -> bool:
         """Answer a request that receive() returned, before the next call of receive().
 
         Returns False if the peer has ended, so that nobody waits for the answer. Raises
@@ -205,7 +217,7 @@ class ValueChannel(_ReceivingSide):
         """Open a channel: see Channel. The largest value is a quarter of `ring_bytes`, less 16."""
         self._endpoint = _channel.ValueChannel(name, end, ring_bytes)
 
-    def write(self, content: bytes) -> None:
+    def write(self, content: Buffer) -> None:
         """Make this the newest value. Never waits. Raises ValueError if it is too large."""
         self._endpoint.write(content)
 
@@ -233,7 +245,7 @@ class OneWaySender(_Side):
         """Open a channel: see Channel."""
         self._endpoint = _channel.OneWaySender(name, ring_bytes)
 
-    def send(self, content: bytes, tag: int = 0) -> None:
+    def send(self, content: Buffer, tag: int = 0) -> None:
         """Send a message. Never waits. Raises ValueError as Channel.send()."""
         self._endpoint.send(content, tag)
 

@@ -52,7 +52,7 @@ static PyObject *sender_send(PyObject *object, PyObject *arguments)
     if (!PyArg_ParseTuple(arguments, "y*O&", &content, number_read_tag, &tag)) {
         return NULL;
     }
-    is_sent = endpoint_is_usable(self) && send_message(self->endpoint, &content, tag);
+    is_sent = endpoint_is_usable(self, 0) && send_message(self->endpoint, &content, tag);
     PyBuffer_Release(&content);
     if (!is_sent) {
         return NULL;
@@ -129,19 +129,19 @@ static enum run_result receive_next(struct endpoint_object *self, void *context)
     return result == BROADCAST_NONE ? RUN_AGAIN : RUN_DONE;
 }
 
-static bool wait_for_broadcast(struct endpoint_object *self, void *context, uint64_t until)
+static struct channel_wait wait_for_broadcast(const struct endpoint_object *self, void *context)
 {
     (void)context;
-    return linux_wait_for_broadcast(self->endpoint, until);
+    return channel_wait_for_broadcast(linux_broadcast_receiver(self->endpoint));
 }
 
 static PyObject *receiver_receive(PyObject *object, PyObject *arguments)
 {
-    struct run run = {.self = (struct endpoint_object *)object};
+    struct run run = {.self = (struct endpoint_object *)object, .uses = ENDPOINT_RECEIVES};
     struct received_message message;
 
     if (!PyArg_ParseTuple(arguments, "O&", run_read_deadline, &run.deadline) ||
-        !endpoint_is_usable(run.self) ||
+        !endpoint_is_usable(run.self, run.uses) ||
         !run_until(&run, receive_next, wait_for_broadcast, &message)) {
         return NULL;
     }
@@ -154,7 +154,7 @@ static PyObject *receiver_missed(PyObject *object, PyObject *none)
     const struct endpoint_object *self = (const struct endpoint_object *)object;
 
     (void)none;
-    return endpoint_is_usable(self)
+    return endpoint_is_usable(self, 0)
                ? PyLong_FromUnsignedLongLong(linux_broadcast_receiver(self->endpoint)->lost)
                : NULL;
 }

@@ -4,19 +4,90 @@
 #include "numbers.h"
 #include <stdio.h>
 #include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
-bool endpoint_is_usable(const struct endpoint_object *self)
+bool endpoint_is_usable(const struct endpoint_object *self, unsigned uses)
 {
     if (!self->is_open) {
         PyErr_SetString(PyExc_ValueError, "the channel is closed");
     } else if (!linux_is_own(self->endpoint)) {
         PyErr_SetString(PyExc_RuntimeError, "the channel belongs to another process: open it here");
-    } else if (self->is_busy) {
-        PyErr_SetString(PyExc_RuntimeError, "another thread uses the channel");
+    } else if ((self->uses & uses & ENDPOINT_RECEIVES) != 0) {
+        PyErr_SetString(PyExc_RuntimeError, "another thread receives from the channel");
+    } else if ((self->uses & uses) != 0) {
+        PyErr_SetString(PyExc_RuntimeError, "another thread sends to the channel");
     } else {
         return true;
     }
     return false;
+}
+
+void endpoint_wake_all(const struct endpoint_object *self)
+{
+    const uint64_t one = 1;
+
+    for (unsigned i = 0; i < 2; i++) {
+        const struct endpoint_sleeper *sleeper = &self->sleepers[i];
+
+        /* It fails only if the counter is full: then the thread is being woken. */
+        if (sleeper->is_asleep && write(sleeper->wake, &one, sizeof(one)) < 0) {
+            continue;
+        }
+    }
+}
+
+static uint64_t flags_asleep(const struct endpoint_object *self)
+{
+    return self->sleepers[0].flags | self->sleepers[1].flags;
+}
+
+/* Makes what others need to end the sleep. Returns false with an exception. */
+static bool prepare_wake(struct endpoint_sleeper *sleeper)
+{
+    if (!sleeper->has_wake) {
+        sleeper->wake = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+        sleeper->has_wake = sleeper->wake >= 0;
+    }
+    return sleeper->has_wake || PyErr_SetFromErrno(PyExc_OSError) != NULL;
+}
+
+int endpoint_sleep(struct endpoint_object *self, unsigned uses, const struct channel_wait *wait,
+                   uint64_t until)
+{
+    struct endpoint_sleeper *sleeper = &self->sleepers[(uses & ENDPOINT_RECEIVES) != 0 ? 0 : 1];
+    uint64_t discarded;
+
+    if (!prepare_wake(sleeper)) {
+        return -1;
+    }
+    if (!linux_sleep_begin(self->endpoint, wait, flags_asleep(self))) {
+        return 1;
+    }
+    sleeper->is_asleep = true;
+    sleeper->flags = wait->flags;
+    self->uses |= uses;
+    Py_BEGIN_ALLOW_THREADS;
+    linux_sleep(self->endpoint, sleeper->wake, until);
+    Py_END_ALLOW_THREADS;
+    self->uses &= ~uses;
+    sleeper->is_asleep = false;
+    sleeper->flags = 0;
+    if (linux_sleep_end(self->endpoint, flags_asleep(self))) {
+        endpoint_wake_all(self);
+        return 1;
+    }
+    return read(sleeper->wake, &discarded, sizeof(discarded)) == sizeof(discarded) ||
+           wait->is_ready(wait);
+}
+
+static void close_wakes(const struct endpoint_object *self)
+{
+    for (unsigned i = 0; i < 2; i++) {
+        if (self->sleepers[i].has_wake) {
+            close(self->sleepers[i].wake);
+        }
+    }
 }
 
 /* Returns false with a problem if the function is an end of a channel of another kind. */
@@ -86,7 +157,7 @@ static PyObject *endpoint_counters(PyObject *object, PyObject *arguments)
     const struct channel_control *control;
     unsigned end;
 
-    if (!PyArg_ParseTuple(arguments, "O&", number_read_end, &end) || !endpoint_is_usable(self)) {
+    if (!PyArg_ParseTuple(arguments, "O&", number_read_end, &end) || !endpoint_is_usable(self, 0)) {
         return NULL;
     }
     control = linux_control(self->endpoint, end);
@@ -107,7 +178,8 @@ static PyObject *endpoint_fileno(PyObject *object, PyObject *none)
     const struct endpoint_object *self = (const struct endpoint_object *)object;
 
     (void)none;
-    return endpoint_is_usable(self) ? PyLong_FromLong(linux_endpoint_bell(self->endpoint)) : NULL;
+    return endpoint_is_usable(self, 0) ? PyLong_FromLong(linux_endpoint_bell(self->endpoint))
+                                       : NULL;
 }
 
 static PyObject *endpoint_end(PyObject *object, PyObject *none)
@@ -122,16 +194,20 @@ static PyObject *endpoint_end(PyObject *object, PyObject *none)
 static PyObject *endpoint_arm(PyObject *object, PyObject *none)
 {
     const struct endpoint_object *self = (const struct endpoint_object *)object;
+    bool is_armed;
 
     (void)none;
-    if (!endpoint_is_usable(self)) {
+    if (!endpoint_is_usable(self, 0)) {
         return NULL;
     }
     if (linux_broadcast_sender(self->endpoint) != NULL) {
         PyErr_SetString(PyExc_ValueError, "the sender of a one-way channel receives nothing");
         return NULL;
     }
-    return PyBool_FromLong(linux_arm(self->endpoint));
+    is_armed = linux_arm(self->endpoint);
+    /* It has silenced a doorbell that may have rung for a thread that sleeps. */
+    endpoint_wake_all(self);
+    return PyBool_FromLong(is_armed);
 }
 
 static PyObject *endpoint_close(PyObject *object, PyObject *none)
@@ -140,7 +216,7 @@ static PyObject *endpoint_close(PyObject *object, PyObject *none)
 
     (void)none;
     /* A child of fork() has no threads of its parent. */
-    if (self->is_open && self->is_busy && linux_is_own(self->endpoint)) {
+    if (self->is_open && self->uses != 0 && linux_is_own(self->endpoint)) {
         PyErr_SetString(PyExc_RuntimeError, "another thread uses the channel");
         return NULL;
     }
@@ -159,6 +235,7 @@ void endpoint_dealloc(PyObject *object)
     if (self->is_open) {
         linux_close(self->endpoint);
     }
+    close_wakes(self);
     type->tp_free(object);
     Py_DECREF(type);
 }

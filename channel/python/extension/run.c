@@ -38,15 +38,21 @@ static uint64_t earlier(uint64_t a, uint64_t b)
 /* Sleeps before a wait that follows a wait that was over. */
 static void pause_once(const struct run *run)
 {
+    struct endpoint_object *self = run->self;
     uint64_t now = linux_now();
     uint64_t left = run->deadline > now ? run->deadline - now : 0;
     uint64_t pause_ns = earlier(run->pause_ns, left);
     const struct timespec time = {.tv_nsec = (long)pause_ns};
 
-    if (pause_ns != 0) {
-        /* A signal may end it. */
-        (void)nanosleep(&time, NULL);
+    if (pause_ns == 0) {
+        return;
     }
+    self->uses |= run->uses;
+    Py_BEGIN_ALLOW_THREADS;
+    /* A signal may end it. */
+    (void)nanosleep(&time, NULL);
+    Py_END_ALLOW_THREADS;
+    self->uses &= ~run->uses;
 }
 
 /* Each pause is twice as long as the last one, so an honest peer does not delay the method. */
@@ -55,29 +61,36 @@ static uint64_t next_pause(uint64_t pause_ns)
     return pause_ns == 0 ? PAUSE_MIN_NS : earlier(2 * pause_ns, PAUSE_MAX_NS);
 }
 
-/* Waits once, without the interpreter's lock. Returns false with an exception if no attempt must
+/* Returns false with an exception if no attempt must follow. A signal handler may raise one, or
+ * close the channel. */
+static bool may_go_on(const struct run *run)
+{
+    return PyErr_CheckSignals() == 0 && endpoint_is_usable(run->self, run->uses);
+}
+
+/* Waits once. Returns false with an exception if no attempt must
  * follow. */
 static bool wait_once(struct run *run, run_wait *wait, void *context)
 {
-    struct endpoint_object *self = run->self;
-    bool is_over;
+    struct channel_wait event;
+    int result;
 
     if (run->has_passed) {
         return raise_timeout() != NULL;
     }
-    self->is_busy = true;
-    Py_BEGIN_ALLOW_THREADS;
     pause_once(run);
-    is_over = wait(self, context, earlier(linux_now() + WAIT_NS, run->deadline));
-    Py_END_ALLOW_THREADS;
-    self->is_busy = false;
-    /* A signal handler may have closed the channel. */
-    if (PyErr_CheckSignals() != 0 || !endpoint_is_usable(self)) {
+    if (!may_go_on(run)) {
         return false;
     }
-    run->pause_ns = is_over ? next_pause(run->pause_ns) : 0;
+    event = wait(run->self, context);
+    result =
+        endpoint_sleep(run->self, run->uses, &event, earlier(linux_now() + WAIT_NS, run->deadline));
+    if (result < 0 || !may_go_on(run)) {
+        return false;
+    }
+    run->pause_ns = result > 0 ? next_pause(run->pause_ns) : 0;
     run->has_passed = linux_now() >= run->deadline;
-    return is_over || !run->has_passed || raise_timeout() != NULL;
+    return result > 0 || !run->has_passed || raise_timeout() != NULL;
 }
 
 bool run_until(struct run *run, run_attempt *attempt, run_wait *wait, void *context)
@@ -90,8 +103,8 @@ bool run_until(struct run *run, run_attempt *attempt, run_wait *wait, void *cont
     return result == RUN_DONE;
 }
 
-bool run_wait_for_message(struct endpoint_object *self, void *context, uint64_t until)
+struct channel_wait run_wait_for_message(const struct endpoint_object *self, void *context)
 {
     (void)context;
-    return linux_wait_for_message(self->endpoint, until);
+    return channel_wait_for_message(linux_channel(self->endpoint));
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The wait loop of all methods. A method makes attempts with the interpreter's lock, and between
- * them waits without it, until the deadline. A signal handler of Python may end the method.
+ * them sleeps without it, until the deadline. A signal handler of Python may end the method.
  */
 #ifndef EXTENSION_RUN_H
 #define EXTENSION_RUN_H
@@ -13,6 +13,7 @@
  * over, and the method pauses between its waits. */
 struct run {
     struct endpoint_object *self;
+    unsigned uses;     /* ENDPOINT_*: what the method does */
     uint64_t deadline; /* of linux_now(), or CHANNEL_FOREVER */
     uint64_t pause_ns; /* before the next wait; 0 at first */
     bool has_passed;   /* the last wait ended after the deadline; false at first */
@@ -27,9 +28,9 @@ enum run_result {
 /* Makes an attempt. Has the interpreter's lock, and the endpoint is usable. */
 typedef enum run_result run_attempt(struct endpoint_object *self, void *context);
 
-/* Waits for an event after which an attempt may succeed, and no longer than `until`. Returns false
- * if the time passed. Does not have the interpreter's lock: touches no object of Python. */
-typedef bool run_wait(struct endpoint_object *self, void *context, uint64_t until);
+/* Returns the wait for an event after which an attempt may succeed. Has the interpreter's lock, and
+ * the endpoint is usable. */
+typedef struct channel_wait run_wait(const struct endpoint_object *self, void *context);
 
 /* Makes attempts, and waits between them, until one is done or raises an exception, the deadline
  * passed, or a signal handler raised an exception or closed the endpoint. An attempt follows each
@@ -37,8 +38,8 @@ typedef bool run_wait(struct endpoint_object *self, void *context, uint64_t unti
  * with one `run`. Returns false with an exception. */
 bool run_until(struct run *run, run_attempt *attempt, run_wait *wait, void *context);
 
-/* Waits for a message, or a new state. */
-bool run_wait_for_message(struct endpoint_object *self, void *context, uint64_t until);
+/* The wait for a message, or a new state. */
+struct channel_wait run_wait_for_message(const struct endpoint_object *self, void *context);
 
 /* Converts a timeout in seconds from now on, or None, to a deadline (a uint64_t). For the format
  * "O&" of PyArg_ParseTuple(): returns 0 with an exception. */

@@ -46,7 +46,7 @@ static PyObject *method_write(PyObject *object, PyObject *arguments)
     if (!PyArg_ParseTuple(arguments, "y*", &content)) {
         return NULL;
     }
-    is_written = endpoint_is_usable(self) && write_value(self->endpoint, &content);
+    is_written = endpoint_is_usable(self, 0) && write_value(self->endpoint, &content);
     PyBuffer_Release(&content);
     if (!is_written) {
         return NULL;
@@ -62,7 +62,7 @@ static PyObject *method_read(PyObject *object, PyObject *none)
     uint64_t length;
 
     (void)none;
-    if (!endpoint_is_usable(self)) {
+    if (!endpoint_is_usable(self, ENDPOINT_RECEIVES)) {
         return NULL;
     }
     reader = linux_value_reader(self->endpoint);
@@ -97,19 +97,20 @@ static enum run_result read_next(struct endpoint_object *self, void *context)
     return RUN_AGAIN;
 }
 
-static bool wait_for_value(struct endpoint_object *self, void *context, uint64_t until)
+static struct channel_wait wait_for_value(const struct endpoint_object *self, void *context)
 {
     (void)context;
-    return linux_wait_for_value(self->endpoint, until);
+    return channel_wait_for_value(linux_value_reader(self->endpoint));
 }
 
 static PyObject *method_wait(PyObject *object, PyObject *arguments)
 {
-    struct run run = {.self = (struct endpoint_object *)object};
+    struct run run = {.self = (struct endpoint_object *)object, .uses = ENDPOINT_RECEIVES};
     struct next_value next;
 
     if (!PyArg_ParseTuple(arguments, "O&", run_read_deadline, &run.deadline) ||
-        !endpoint_is_usable(run.self) || !run_until(&run, read_next, wait_for_value, &next)) {
+        !endpoint_is_usable(run.self, run.uses) ||
+        !run_until(&run, read_next, wait_for_value, &next)) {
         return NULL;
     }
     return Py_BuildValue("y#", next.content, (Py_ssize_t)next.length);

@@ -190,6 +190,39 @@ bool linux_arm(struct linux_endpoint *endpoint);
  * linux_arm(). For channels of messages. */
 bool linux_arm_with_space(struct linux_endpoint *endpoint, uint64_t length);
 
+/* As linux_arm(), but asks for the doorbell only when there is space. */
+bool linux_arm_for_space(struct linux_endpoint *endpoint, uint64_t length);
+
+/*
+ * A wait in three steps, for several threads that use an endpoint under a lock of the program, such
+ * as one that receives and one that sends. The first and the last step need the lock. The second
+ * one must not have it, and may be in progress in several threads at once.
+ *
+ *     if (linux_sleep_begin(endpoint, &wait, flags of the other waits in progress)) {
+ *         (unlock)
+ *         linux_sleep(endpoint, wake, until);
+ *         (lock)
+ *         if (linux_sleep_end(endpoint, flags of the other waits in progress)) {
+ *             (make `wake` of each other thread readable)
+ *         }
+ *     }
+ */
+
+/* Asks the peer for the doorbell. Returns false if the wait is over. `others`: the `flags` of the
+ * other waits in progress. */
+bool linux_sleep_begin(struct linux_endpoint *endpoint, const struct channel_wait *wait,
+                       uint64_t others);
+
+/* Sleeps until the doorbell rings, the file descriptor `wake` is readable, a signal arrives or the
+ * time passes, and no longer than the death of a process at the other end, or a message that rings
+ * no doorbell, may remain unnoticed. Uses nothing that the endpoint's other functions change, but
+ * linux_close(). */
+void linux_sleep(const struct linux_endpoint *endpoint, int wake, uint64_t until);
+
+/* Takes back what linux_sleep_begin() has asked for. Returns true if the doorbell rang: it rings
+ * once for all threads, so each other one that sleeps must be woken, and look at its wait again. */
+bool linux_sleep_end(struct linux_endpoint *endpoint, uint64_t others);
+
 /* Waits until the endpoint has a message or its state changes. Returns at once in the states in
  * which none can come (wait.h). Returns false if the deadline passed. */
 bool linux_wait_for_message(struct linux_endpoint *endpoint, uint64_t deadline);
