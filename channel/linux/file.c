@@ -3,12 +3,13 @@
  * Channels between processes: a file that both map, and a named pipe for each doorbell. The lock of
  * the peer's end in the file tells whether the peer lives.
  */
-#define _GNU_SOURCE /* fallocate */
+#define _GNU_SOURCE /* fallocate, gettid */
 #include "endpoint.h"
 
 #include "lock.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -105,6 +106,46 @@ struct opening {
     bool creates; /* those that do not exist */
 };
 
+/* Returns the rights of a new file. In a folder with the set-group-ID bit a file gets the group of
+ * the folder, whose members may use the channel, too. */
+static mode_t rights_beside(const char *path)
+{
+    char folder[NAME_BYTES];
+    struct stat status;
+
+    (void)snprintf(folder, sizeof(folder), "%s", path);
+    return stat(dirname(folder), &status) == 0 && (status.st_mode & S_ISGID) != 0 ? 0660 : 0600;
+}
+
+/* Creates a file or a named pipe (`type`), unless it exists. It appears with all its rights, which
+ * the umask does not limit: another user may open it at once. Returns false with errno. */
+static bool create(const char *name, mode_t type)
+{
+    char made[NAME_BYTES + 16];
+    bool is_there;
+
+    (void)snprintf(made, sizeof(made), "%s.%d", name, (int)gettid());
+    if (mknod(made, type | S_IRUSR | S_IWUSR, 0) != 0) {
+        return false;
+    }
+    is_there = chmod(made, rights_beside(name)) == 0 && (link(made, name) == 0 || errno == EEXIST);
+    (void)unlink(made);
+    return is_there;
+}
+
+/* Opens a file or a named pipe, and creates it if it does not exist. O_CREAT would do that, but
+ * Linux refuses it for an existing file of another user in a folder such as /dev/shm (the sysctl
+ * fs.protected_regular). Returns -1 with errno. */
+static int open_or_create(const struct opening *opening, const char *name, mode_t type, int flags)
+{
+    int file = open(name, O_RDWR | O_CLOEXEC | flags);
+
+    if (file < 0 && errno == ENOENT && opening->creates && create(name, type)) {
+        file = open(name, O_RDWR | O_CLOEXEC | flags);
+    }
+    return file;
+}
+
 /* Opens the doorbell of an end, for both reading and writing, so that it never ends. */
 static bool open_bell(const struct opening *opening, unsigned end, int *bell, char *problem)
 {
@@ -114,10 +155,7 @@ static bool open_bell(const struct opening *opening, unsigned end, int *bell, ch
     if (snprintf(name, sizeof(name), "%s.%u", opening->path, end) >= (int)sizeof(name)) {
         return endpoint_fail(problem, "the path has more than %d characters", NAME_BYTES - 3);
     }
-    if (opening->creates && mkfifo(name, 0600) != 0 && errno != EEXIST) {
-        return endpoint_fail(problem, "%s can't be created: %s", name, strerror(errno));
-    }
-    *bell = open(name, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+    *bell = open_or_create(opening, name, S_IFIFO, O_NONBLOCK);
     if (*bell < 0) {
         return endpoint_fail(problem, "%s can't be opened: %s", name, strerror(errno));
     }
@@ -142,7 +180,7 @@ static bool map_file(struct file_endpoint *file, const struct opening *opening, 
 {
     uint64_t bytes = endpoint_region_bytes(&file->endpoint, opening->ring_bytes);
     const char *path = opening->path;
-    int opened = open(path, O_RDWR | O_CLOEXEC | (opening->creates ? O_CREAT : 0), 0600);
+    int opened = open_or_create(opening, path, S_IFREG, 0);
     struct stat status;
 
     if (opened < 0) {

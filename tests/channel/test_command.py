@@ -12,8 +12,11 @@ import os
 import re
 import select
 import signal
+import stat
 import subprocess
+import tempfile
 import time
+import tomllib
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -23,6 +26,7 @@ from typing import Protocol
 import pytest
 
 from bulkhead.building.build import COMPILERS, Variant
+from bulkhead.paths import ROOT
 
 SECONDS = 60
 _ENDS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -82,6 +86,118 @@ def test_lines_of_standard_input_are_messages(start: Start) -> None:
     receiver = start("receive", "./c", "-e", "1", "-n", "2")
     assert outcome(start("send", "./c"), b"one\ntwo") == (0, b"", b"")
     assert outcome(receiver) == (0, b"one\ntwo\n", b"")
+
+
+# A message with what ends messages, an empty one, and one without an end.
+BINARY = [b"a\nb\0c", b"", b"\xff\n"]
+
+
+def counted(messages: Sequence[bytes]) -> bytes:
+    return b"".join(len(each).to_bytes(4, "little") + each for each in messages)
+
+
+def test_binary_messages_follow_their_lengths(start: Start) -> None:
+    receiver = start("receive", "./c", "-e", "1", "-f", "lengths")
+    sender = start("send", "./c", "--framing=lengths")
+    assert outcome(sender, counted(BINARY)) == (0, b"", b"")
+    assert outcome(receiver) == (0, counted(BINARY), b"")
+
+
+def test_messages_end_with_nuls(start: Start) -> None:
+    receiver = start("receive", "./c", "-e", "1", "-f", "nuls")
+    assert outcome(start("send", "./c", "-f", "nuls"), b"a\nb\0\0last") == (0, b"", b"")
+    assert outcome(receiver) == (0, b"a\nb\0\0last\0", b"")
+
+
+def test_binary_calls_are_answered(start: Start) -> None:
+    server = start("answer", "./c", "-e", "1", "-n", "3", "-f", "lengths")
+    caller = start("call", "./c", "-f", "lengths")
+    assert server.stdin is not None
+    server.stdin.write(counted(BINARY[::-1]))
+    server.stdin.flush()
+    assert outcome(caller, counted(BINARY)) == (0, counted(BINARY[::-1]), b"")
+    assert outcome(server) == (0, counted(BINARY), b"")
+
+
+@pytest.mark.parametrize(
+    ("given", "line"),
+    [
+        (b"\x03\0\0", "standard input ends within a message"),
+        (b"\x03\0\0\0ab", "standard input ends within a message"),
+        (
+            b"\xff\xff\xff\xff",
+            "standard input has a message of 4294967295 bytes: none is so large",
+        ),
+        (
+            b"\0\0\1\0" + bytes(65536),
+            "a value of 65536 bytes is larger than this channel's largest, 16368",
+        ),
+    ],
+)
+def test_input_that_is_not_framed(start: Start, given: bytes, line: str) -> None:
+    sender = start("send", "./c", "-K", "value", "-f", "lengths")
+    assert outcome(sender, given) == (2, b"", f"bulkhead-channel: {line}\n".encode())
+
+
+def test_the_version_is_that_of_the_project(start: Start) -> None:
+    version = re.search(r"(?m)^  version: '(.*)',$", (ROOT / "meson.build").read_text())
+    assert version is not None
+    packed = tomllib.loads((ROOT / "channel/pyproject.toml").read_text())["project"]["version"]
+    assert packed == version[1]
+    line = f"bulkhead-channel {packed}\n".encode()
+    assert outcome(start("--version")) == outcome(start("send", "-V")) == (0, line, b"")
+
+
+def test_the_manual_page_has_all_commands_and_options(start: Start) -> None:
+    page = ROOT / "channel/linux/install/bulkhead-channel.1"
+    text = page.read_text().replace("\\-", "-")
+    _, help_text, _ = outcome(start("--help"))
+    words = re.findall(r"(?m)^  (-\w), (--[a-z]+)|^  ([a-z]+) ", help_text.decode())
+    assert len(words) > 15
+    for word in filter(None, itertools.chain.from_iterable(words)):
+        assert word in text, word
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="becomes two users, which needs root")
+@pytest.mark.parametrize("mode", [0o2770, 0o3777])
+def test_two_users_of_a_group(program: Path, mode: int) -> None:
+    """They share channels in a folder with the set-group-ID bit, whatever the umask is."""
+    group, users = 54321, (54322, 54323)
+
+    def run(user: int, *arguments: str) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(
+            ["/proc/self/fd/3", *arguments],
+            cwd=folder,
+            user=user,
+            group=user,
+            extra_groups=[group] if user != 1 else [],
+            umask=0o077,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            preexec_fn=lambda: os.dup2(opened, 3),
+            pass_fds=[3],
+        )
+
+    opened = os.open(program, os.O_RDONLY)
+    with tempfile.TemporaryDirectory(dir="/tmp") as folder:
+        Path(folder).chmod(0o755)
+        os.chown(folder, 0, group)
+        Path(folder).chmod(mode)
+        receiver = run(users[1], "receive", "./c", "-e", "1")
+        assert outcome(run(users[0], "send", "./c", "word")) == (0, b"", b"")
+        assert outcome(receiver) == (0, b"word\n", b"")
+        for name in ("c", "c.0", "c.1"):
+            status = Path(folder, name).stat()
+            assert (stat.S_IMODE(status.st_mode), status.st_gid) == (0o660, group)
+        assert {path.name for path in Path(folder).iterdir()} == {"c", "c.0", "c.1"}
+        stranger = outcome(run(1, "send", "./c", "word"))
+        assert stranger[0] == 2
+        assert stranger[2].endswith(b"can't be opened: Permission denied\n")
+
+
+def test_files_are_private(start: Start, tmp_path: Path) -> None:
+    assert outcome(start("send", "./c", "-K", "value", "x"))[0] == 0
+    assert {stat.S_IMODE(path.stat().st_mode) for path in tmp_path.iterdir()} == {0o600}
 
 
 def test_a_receiver_keeps_on_after_its_peer(start: Start) -> None:
@@ -576,7 +692,7 @@ BAD = [
         ("send", "./c", "-r", "5000", "x"),
         "a ring has a power of two from 4096 to 1073741824 bytes, not 5000",
     ),
-    (("send", "./no/c", "x"), "./no/c.0 can't be created: No such file or directory"),
+    (("send", "./no/c", "x"), "./no/c.0 can't be opened: No such file or directory"),
     (
         ("send", "no-such-channel", "x"),
         "there is no PCI function or channel 'no-such-channel': see the names in the system file, "

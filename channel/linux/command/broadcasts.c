@@ -57,7 +57,7 @@ static int print_broadcasts(struct linux_endpoint *endpoint, const struct option
             if (receiver->lost != lost) {
                 command_fail("missed %llu messages", (unsigned long long)(receiver->lost - lost));
             }
-            status = command_print(buffer, length);
+            status = framing_write(buffer, length);
             received++;
             deadline = command_deadline(options);
             break;

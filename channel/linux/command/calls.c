@@ -27,7 +27,7 @@ static int make_call(struct linux_endpoint *endpoint, const void *content, uint6
     if (call_wait(&client, &sleeper, deadline, &response, &response_length) != CALL_ANSWERED) {
         return command_fail_ended(linux_channel(endpoint));
     }
-    status = command_print(response, response_length);
+    status = framing_write(response, response_length);
     call_end(&client);
     return status;
 }
@@ -39,59 +39,41 @@ int make_calls(struct linux_endpoint *endpoint, const struct options *options)
     return status == STATUS_DONE ? command_send_input(endpoint, options, make_call) : status;
 }
 
-/* Reads a line of standard input without its newline. Returns NULL at its end. free() it. */
-static char *read_line(uint64_t *length)
-{
-    char *line = NULL;
-    size_t size = 0;
-    ssize_t bytes = getline(&line, &size, stdin);
-
-    if (bytes < 0) {
-        free(line);
-        return NULL;
-    }
-    if (bytes > 0 && line[bytes - 1] == '\n') {
-        bytes--;
-    }
-    *length = (uint64_t)bytes;
-    return line;
-}
-
 static int send_response(struct linux_endpoint *endpoint, const struct options *options,
-                         const char *line, uint64_t length, uint32_t tag)
+                         const struct input *response, uint32_t tag)
 {
     const struct channel_sleeper sleeper = linux_sleeper(endpoint);
-    enum channel_result result = call_answer(linux_channel(endpoint), &sleeper,
-                                             command_deadline(options), line, length, tag);
+    enum channel_result result =
+        call_answer(linux_channel(endpoint), &sleeper, command_deadline(options), response->content,
+                    response->length, tag);
 
     /* The response is lost if the client ended, which command_receive_each() will notice. */
     return result == CHANNEL_NOT_CONNECTED ? STATUS_DONE
-                                           : command_check_sent(endpoint, length, result);
+                                           : command_check_sent(endpoint, response->length, result);
 }
 
-/* Prints a request, and answers it with the next line. Drops other messages. Returns a status;
- * prints what is wrong. */
+/* Prints a request, and answers it with the next message of standard input. Drops other messages.
+ * Returns a status; prints what is wrong. */
 static int answer_call(struct linux_endpoint *endpoint, const struct options *options,
                        const uint8_t *content, uint64_t length, uint32_t tag)
 {
-    uint64_t bytes;
-    char *line;
+    struct input response = {0};
+    bool has_message;
     int status;
 
     if (!call_is_request(tag)) {
         return STATUS_DONE;
     }
-    status = command_print(content, length);
+    status = framing_write(content, length);
     if (status != STATUS_DONE) {
         return status;
     }
-    line = read_line(&bytes);
-    if (line == NULL) {
-        return ferror(stdin) ? command_fail("standard input can't be read: %s", strerror(errno))
+    status = framing_read(&response, &has_message);
+    if (status == STATUS_DONE) {
+        status = has_message ? send_response(endpoint, options, &response, tag)
                              : command_fail("standard input has no response for this request");
     }
-    status = send_response(endpoint, options, line, bytes, tag);
-    free(line);
+    free(response.content);
     return status;
 }
 

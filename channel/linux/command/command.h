@@ -65,8 +65,8 @@ const uint8_t *command_receive(struct linux_endpoint *endpoint, uint64_t *length
 typedef int command_send_one(struct linux_endpoint *endpoint, const void *content, uint64_t length,
                              uint64_t deadline);
 
-/* Calls `send_one` for each word of the command line, or for each line of standard input if there
- * are no words, until a call does not return STATUS_DONE. Returns the last status. */
+/* Calls `send_one` for each word of the command line, or for each message of standard input if
+ * there are no words, until a call does not return STATUS_DONE. Returns the last status. */
 int command_send_input(struct linux_endpoint *endpoint, const struct options *options,
                        command_send_one *send_one);
 
@@ -79,8 +79,26 @@ typedef int command_receive_one(struct linux_endpoint *endpoint, const struct op
 int command_receive_each(struct linux_endpoint *endpoint, const struct options *options,
                          command_receive_one *receive_one);
 
-/* Prints a message on a line. Returns a status. */
-int command_print(const uint8_t *content, uint64_t length);
+/* How messages follow each other in standard input and standard output: each ends with a newline or
+ * with a NUL, or begins with its length, a little-endian number of 4 bytes. */
+enum framing { FRAMING_LINES, FRAMING_NULS, FRAMING_LENGTHS };
+
+/* Sets the framing of this process; at first it is FRAMING_LINES. */
+void framing_set(enum framing chosen);
+
+/* Writes a message to standard output. Returns a status; prints what is wrong. */
+int framing_write(const uint8_t *content, uint64_t length);
+
+/* A message of standard input. Zero at first; free() `content` in the end. */
+struct input {
+    char *content;
+    size_t size; /* of the buffer, for getdelim() */
+    uint64_t length;
+};
+
+/* Reads the next message of standard input. Sets *has_message to false at its end. Returns a
+ * status; prints what is wrong. */
+int framing_read(struct input *input, bool *has_message);
 
 /* Executes the words of the command line as a program to which the channel is lent. Returns an exit
  * status if it can't. */

@@ -2,6 +2,7 @@
 /* bulkhead-channel: messages over a channel from the command line. */
 #include "command.h"
 
+#include "channel/version.h"
 #include <errno.h>
 #include <getopt.h>
 #include <signal.h>
@@ -24,7 +25,7 @@ static const char help[] =
     "\n"
     "Commands:\n"
     "  send      Send each MESSAGE; without one, each line of standard input.\n"
-    "  receive   Print each message, or each new value, on a line of its own.\n"
+    "  receive   Print each message, or each new value, on a line of its own (--framing).\n"
     "  call      Send each MESSAGE, or line of standard input, and print the response to it.\n"
     "  answer    Print each request of 'call', and answer it with a line of standard input.\n"
     "  cat       Send standard input, and write what arrives to standard output.\n"
@@ -47,17 +48,22 @@ static const char help[] =
     "  -T, --trips=COUNT     bench: the number of round trips, 0 to 10000 (default 10000)\n"
     "  -k, --keep            receive, answer: go on when the peer has ended\n"
     "  -l, --listen          bench: answer the other side\n"
+    "  -f, --framing=FRAMING how messages follow each other in standard input and output:\n"
+    "                        lines (default), nuls: each ends with a NUL, or lengths: each\n"
+    "                        follows its length, 4 bytes, little-endian\n"
     "  -h, --help            print this text\n"
+    "  -V, --version         print the version\n"
     "\n"
     "Exit status: 0 done; 1 the time passed or the peer ended first; 2 a problem.\n";
 
 static const struct option long_options[] = {
-    {"end", required_argument, NULL, 'e'},   {"kind", required_argument, NULL, 'K'},
-    {"ring", required_argument, NULL, 'r'},  {"timeout", required_argument, NULL, 't'},
-    {"count", required_argument, NULL, 'n'}, {"size", required_argument, NULL, 's'},
-    {"keep", no_argument, NULL, 'k'},        {"listen", no_argument, NULL, 'l'},
-    {"trips", required_argument, NULL, 'T'}, {"interval", required_argument, NULL, 'i'},
-    {"help", no_argument, NULL, 'h'},        {NULL, 0, NULL, 0},
+    {"end", required_argument, NULL, 'e'},     {"kind", required_argument, NULL, 'K'},
+    {"ring", required_argument, NULL, 'r'},    {"timeout", required_argument, NULL, 't'},
+    {"count", required_argument, NULL, 'n'},   {"size", required_argument, NULL, 's'},
+    {"keep", no_argument, NULL, 'k'},          {"listen", no_argument, NULL, 'l'},
+    {"trips", required_argument, NULL, 'T'},   {"interval", required_argument, NULL, 'i'},
+    {"framing", required_argument, NULL, 'f'}, {"help", no_argument, NULL, 'h'},
+    {"version", no_argument, NULL, 'V'},       {NULL, 0, NULL, 0},
 };
 
 static const char *const kinds[] = {
@@ -150,6 +156,23 @@ static bool read_kind(const char *text, enum linux_kind *kind)
     return false;
 }
 
+static bool read_framing(const char *text)
+{
+    static const char *const framings[] = {
+        [FRAMING_LINES] = "lines",
+        [FRAMING_NULS] = "nuls",
+        [FRAMING_LENGTHS] = "lengths",
+    };
+
+    for (unsigned i = 0; i < sizeof(framings) / sizeof(framings[0]); i++) {
+        if (strcmp(framings[i], text) == 0) {
+            framing_set((enum framing)i);
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool read_option(struct options *options, int letter)
 {
     uint64_t end;
@@ -175,6 +198,8 @@ static bool read_option(struct options *options, int letter)
         return read_seconds(optarg, &options->interval);
     case 'T':
         return read_number(optarg, ROUND_TRIPS_MAX, &options->trips);
+    case 'f':
+        return read_framing(optarg);
     case 'k':
         options->keeps = true;
         return true;
@@ -189,7 +214,7 @@ static int read_options(int count, char **arguments, struct options *options)
 {
     int letter;
 
-    while ((letter = getopt_long(count, arguments, "e:K:r:t:n:s:i:T:klh", long_options, NULL)) !=
+    while ((letter = getopt_long(count, arguments, "e:K:r:t:n:s:i:T:klf:hV", long_options, NULL)) !=
            -1) {
         if (letter == '?') {
             return STATUS_PROBLEM; /* getopt has printed a line */
@@ -222,10 +247,10 @@ uint64_t command_deadline(const struct options *options)
     return options->timeout == CHANNEL_FOREVER ? CHANNEL_FOREVER : linux_now() + options->timeout;
 }
 
-static bool has_help(int count, char **arguments)
+static bool has_option(int count, char **arguments, const char *letter, const char *name)
 {
     for (int i = 1; i < count && strcmp(arguments[i], "--") != 0; i++) {
-        if (strcmp(arguments[i], "-h") == 0 || strcmp(arguments[i], "--help") == 0) {
+        if (strcmp(arguments[i], letter) == 0 || strcmp(arguments[i], name) == 0) {
             return true;
         }
     }
@@ -306,8 +331,12 @@ int main(int count, char **arguments)
     if (count > 1 && strcmp(arguments[1], "bridge") == 0) {
         return bridge_execute(&arguments[2], (size_t)count - 2);
     }
-    if (has_help(count, arguments)) {
+    if (has_option(count, arguments, "-h", "--help")) {
         (void)fputs(help, stdout);
+        return STATUS_DONE;
+    }
+    if (has_option(count, arguments, "-V", "--version")) {
+        (void)puts("bulkhead-channel " CHANNEL_VERSION);
         return STATUS_DONE;
     }
     status = read_options(count, arguments, &options);

@@ -97,28 +97,24 @@ const uint8_t *command_receive(struct linux_endpoint *endpoint, uint64_t *length
     return content;
 }
 
-/* Sends each line of standard input. */
-static int send_lines(struct linux_endpoint *endpoint, const struct options *options,
-                      command_send_one *send_one)
+/* Sends each message of standard input. */
+static int send_standard_input(struct linux_endpoint *endpoint, const struct options *options,
+                               command_send_one *send_one)
 {
-    char *line = NULL;
-    size_t size = 0;
-    ssize_t bytes;
+    struct input input = {0};
+    bool has_message = true;
     uint64_t sent = 0;
     int status = STATUS_DONE;
 
-    while (status == STATUS_DONE && (options->count == 0 || sent < options->count) &&
-           (bytes = getline(&line, &size, stdin)) >= 0) {
-        if (bytes > 0 && line[bytes - 1] == '\n') {
-            bytes--;
+    while (status == STATUS_DONE && (options->count == 0 || sent < options->count)) {
+        status = framing_read(&input, &has_message);
+        if (status != STATUS_DONE || !has_message) {
+            break;
         }
-        status = send_one(endpoint, line, (uint64_t)bytes, command_deadline(options));
+        status = send_one(endpoint, input.content, input.length, command_deadline(options));
         sent++;
     }
-    free(line);
-    if (status == STATUS_DONE && ferror(stdin)) {
-        return command_fail("standard input can't be read: %s", strerror(errno));
-    }
+    free(input.content);
     return status;
 }
 
@@ -128,7 +124,7 @@ int command_send_input(struct linux_endpoint *endpoint, const struct options *op
     int status = STATUS_DONE;
 
     if (options->words[0] == NULL) {
-        return send_lines(endpoint, options, send_one);
+        return send_standard_input(endpoint, options, send_one);
     }
     for (char **word = options->words; *word != NULL && status == STATUS_DONE; word++) {
         status = send_one(endpoint, *word, strlen(*word), command_deadline(options));
@@ -147,15 +143,6 @@ int send_messages(struct linux_endpoint *endpoint, const struct options *options
     int status = command_connect(endpoint, options, command_deadline(options));
 
     return status == STATUS_DONE ? command_send_input(endpoint, options, send_message) : status;
-}
-
-int command_print(const uint8_t *content, uint64_t length)
-{
-    (void)fwrite(content, 1, (size_t)length, stdout);
-    (void)fputc('\n', stdout);
-    return fflush(stdout) == 0
-               ? STATUS_DONE
-               : command_fail("standard output can't be written: %s", strerror(errno));
 }
 
 int command_receive_each(struct linux_endpoint *endpoint, const struct options *options,
@@ -196,7 +183,7 @@ static int print_message(struct linux_endpoint *endpoint, const struct options *
     (void)endpoint;
     (void)options;
     (void)tag;
-    return command_print(content, length);
+    return framing_write(content, length);
 }
 
 int receive_messages(struct linux_endpoint *endpoint, const struct options *options)

@@ -65,7 +65,7 @@ int receive_values(struct linux_endpoint *endpoint, const struct options *option
 
         content = receive_value(endpoint, &length, command_deadline(options), &status);
         if (content != NULL) {
-            status = command_print(content, length);
+            status = framing_write(content, length);
             received++;
         }
     }

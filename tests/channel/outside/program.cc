@@ -14,6 +14,7 @@
 #include "channel/ring.h"
 #include "channel/run.h"
 #include "channel/value.h"
+#include "channel/version.h"
 #include "channel/wait.h"
 #include "channel/words.h"
 

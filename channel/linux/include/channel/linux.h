@@ -96,9 +96,11 @@ struct linux_endpoint *linux_map_open_function(const char *name, struct linux_fu
 bool linux_lend_function(const char *name, const struct linux_function *function, char *problem);
 
 /* Maps a channel with another process. Creates the file, and the doorbells beside it (PATH.0 and
- * PATH.1), if they do not exist. `end`: 0 or 1. `ring_bytes`: as for channel_open(). Both processes
- * choose the same kind. Returns the endpoint, which exists until linux_close(). NULL with a problem
- * if the size is invalid, a file can't be opened or is another one, or the file system is full. */
+ * PATH.1), if they do not exist: for its user, and for the group of the folder if that has the
+ * set-group-ID bit, so that another user may have the other end. `end`: 0 or 1. `ring_bytes`: as
+ * for channel_open(). Both processes choose the same kind. Returns the endpoint, which exists until
+ * linux_close(). NULL with a problem if the size is invalid, a file can't be opened or is another
+ * one, or the file system is full. */
 struct linux_endpoint *linux_map_file(const char *path, unsigned end, enum linux_kind kind,
                                       uint64_t ring_bytes, char *problem);
 
