@@ -49,6 +49,7 @@ void layouts_limits(void)
     LAYOUT_CONSTANT(DESCRIPTION_IMAGES_MAX);
     LAYOUT_CONSTANT(DESCRIPTION_FUNCTIONS_MAX);
     LAYOUT_CONSTANT(DESCRIPTION_CHANNELS_MAX);
+    LAYOUT_CONSTANT(DESCRIPTION_ENDS_MAX);
     LAYOUT_CONSTANT(DESCRIPTION_SPI_WORDS);
     LAYOUT_CONSTANT(DESCRIPTION_HOST_ECAM_BYTES);
     LAYOUT_CONSTANT(DESCRIPTION_HOST_WINDOW_BYTES);
@@ -195,6 +196,8 @@ void layouts_description(void)
     LAYOUT_NUMBER(description_channel, section_bytes);
     LAYOUT_NUMBER(description_channel, one_way);
     LAYOUT_NUMBER(description_channel, common_pages);
+    LAYOUT_NUMBER(description_channel, further_receivers);
+    LAYOUT_NUMBER(description_channel, reserved);
     LAYOUT_NESTED(description_channel, ends, description_channel_end);
     LAYOUT_WHOLE_STRUCT(description);
     LAYOUT_NUMBER(description, magic);

@@ -20,7 +20,7 @@ void channel_prepare(const struct description *system, uint64_t *root)
     terminal_explain("the board has no memory at");
     for (uint32_t i = 0; i < system->channel_count; i++) {
         const struct description_channel *channel = &system->channels[i];
-        uint64_t bytes = channel_region_bytes(channel);
+        uint64_t bytes = channel_physical_bytes(channel);
 
         (void)device_read32(channel->physical + bytes - 4);
         boot_map(root, channel->physical, bytes, MONITOR_DATA);
@@ -57,7 +57,7 @@ static void connect_end(uint64_t *stage2, const struct description_channel *chan
  * must read the zeroes, and no dirty line may be evicted over its writes later. */
 static void zero_region(const struct description_channel *channel)
 {
-    uint64_t bytes = channel_region_bytes(channel);
+    uint64_t bytes = channel_physical_bytes(channel);
 
     memset((void *)(uintptr_t)channel->physical, 0, bytes);
     load_clean(channel->physical, channel->physical + bytes);
@@ -70,12 +70,23 @@ void channel_connect(const struct partition *partition, uint64_t *stage2)
     for (uint32_t i = 0; i < system->channel_count; i++) {
         const struct description_channel *channel = &system->channels[i];
 
-        if (channel->ends[0].partition == partition->constant.index) {
+        uint32_t end = channel_find_end(channel, partition->constant.index);
+
+        if (end == 0) {
             zero_region(channel);
-            connect_end(stage2, channel, 0);
-        } else if (channel->ends[1].partition == partition->constant.index) {
-            connect_end(stage2, channel, 1);
         }
+        if (end < channel_end_count(channel)) {
+            connect_end(stage2, channel, end);
+        }
+    }
+}
+
+/* Maps the pages of a channel that monitors write. */
+static void map_pages(uint64_t *root, const struct description_channel *channel)
+{
+    boot_map(root, channel->physical, PAGE_BYTES, MONITOR_DATA);
+    if (channel->further_receivers != 0) {
+        boot_map(root, channel->physical + channel_region_bytes(channel), PAGE_BYTES, MONITOR_DATA);
     }
 }
 
@@ -86,9 +97,8 @@ void channel_map(uint64_t *root, const struct partition *partition)
     for (uint32_t i = 0; i < system->channel_count; i++) {
         const struct description_channel *channel = &system->channels[i];
 
-        if (channel->ends[0].partition == partition->constant.index ||
-            channel->ends[1].partition == partition->constant.index) {
-            boot_map(root, channel->physical, PAGE_BYTES, MONITOR_DATA);
+        if (channel_find_end(channel, partition->constant.index) < channel_end_count(channel)) {
+            map_pages(root, channel);
         }
     }
 }

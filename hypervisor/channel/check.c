@@ -66,7 +66,7 @@ static bool is_free_memory(const struct description *system, uint32_t index)
 {
     const struct description_board *board = &system->board;
     const struct pages pages = {system->channels[index].physical,
-                                channel_region_bytes(&system->channels[index])};
+                                channel_physical_bytes(&system->channels[index])};
     bool is_free = are_apart_from_board(&pages, system) &&
                    are_apart(&pages, board->hypervisor, board->hypervisor_bytes) &&
                    are_apart(&pages, board->uart, page_bytes(board->uart != 0)) &&
@@ -77,7 +77,7 @@ static bool is_free_memory(const struct description *system, uint32_t index)
     }
     for (uint32_t i = 0; i < index; i++) {
         is_free = is_free && are_apart(&pages, system->channels[i].physical,
-                                       channel_region_bytes(&system->channels[i]));
+                                       channel_physical_bytes(&system->channels[i]));
     }
     return is_free;
 }
@@ -102,7 +102,7 @@ static bool is_free_for_guest(const struct description *system, uint32_t index,
     for (uint32_t i = 0; i < count; i++) {
         const struct description_channel *other = &system->channels[i];
 
-        for (uint32_t number = 0; number < 2; number++) {
+        for (uint32_t number = 0; number < channel_end_count(other); number++) {
             is_free = is_free &&
                       (other->ends[number].partition != index ||
                        are_apart(pages, other->ends[number].guest, channel_region_bytes(other)));
@@ -118,8 +118,11 @@ static bool is_used_by_earlier_channel(const struct description *system, uint32_
     bool is_found = false;
 
     for (uint32_t i = 0; i < index; i++) {
-        is_found = is_found || system->channels[i].ends[0].interrupt == interrupt ||
-                   system->channels[i].ends[1].interrupt == interrupt;
+        const struct description_channel *channel = &system->channels[i];
+
+        for (uint32_t number = 0; number < channel_end_count(channel); number++) {
+            is_found = is_found || channel->ends[number].interrupt == interrupt;
+        }
     }
     return is_found;
 }
@@ -154,12 +157,18 @@ static bool are_pages_below(uint64_t first, uint64_t bytes, uint64_t limit)
     return first % DESCRIPTION_PAGE_BYTES == 0 && first < limit && bytes <= limit - first;
 }
 
-static bool connects_two_partitions(const struct description *system,
-                                    const struct description_channel *channel)
+/* Returns true if the number of ends is valid, and each end is of another partition. */
+static bool connects_partitions(const struct description *system,
+                                const struct description_channel *channel)
 {
-    return channel->ends[0].partition < system->partition_count &&
-           channel->ends[1].partition < system->partition_count &&
-           channel->ends[0].partition != channel->ends[1].partition;
+    bool is_valid = channel->further_receivers <= DESCRIPTION_ENDS_MAX - 2 &&
+                    (channel->further_receivers == 0 || channel->one_way != 0);
+
+    for (uint32_t i = 0; is_valid && i < channel_end_count(channel); i++) {
+        is_valid = channel->ends[i].partition < system->partition_count &&
+                   channel_find_end(channel, channel->ends[i].partition) == i;
+    }
+    return is_valid;
 }
 
 /* Returns true if the sections have a valid size. It is limited far below the size of the address
@@ -197,22 +206,24 @@ static const char *check_end(const struct description *system, uint32_t index,
 static const char *check_channel(const struct description *system, uint32_t index, uint64_t *value)
 {
     const struct description_channel *channel = &system->channels[index];
-    const char *problem;
+    const char *problem = NULL;
 
     *value = index;
-    if (!connects_two_partitions(system, channel)) {
-        return "does not connect two partitions: channel";
+    if (!connects_partitions(system, channel)) {
+        return "does not connect different partitions, or has too many ends: channel";
     }
     if (!has_sections(channel)) {
         return "sections are not whole pages, or not those of its one_way: channel";
     }
     *value = channel->physical;
-    if (!are_pages_below(channel->physical, channel_region_bytes(channel), PHYSICAL_LIMIT) ||
+    if (!are_pages_below(channel->physical, channel_physical_bytes(channel), PHYSICAL_LIMIT) ||
         !is_free_memory(system, index)) {
         return "a channel overlaps, or is not whole pages: physical address";
     }
-    problem = check_end(system, index, &channel->ends[0], value);
-    return problem != NULL ? problem : check_end(system, index, &channel->ends[1], value);
+    for (uint32_t i = 0; i < channel_end_count(channel) && problem == NULL; i++) {
+        problem = check_end(system, index, &channel->ends[i], value);
+    }
+    return problem;
 }
 
 /* Returns true if a partition has no PCI host for channels, or one whose addresses overlap nothing

@@ -12,30 +12,36 @@ bool end_find(const struct partition *partition, uint32_t index, struct end *end
         return false;
     }
     end->channel = &partition->constant.system->channels[index];
-    while (end->number < 2 && end_described(end)->partition != partition->constant.index) {
-        end->number++;
-    }
-    return end->number < 2;
+    end->number = channel_find_end(end->channel, partition->constant.index);
+    return end->number < channel_end_count(end->channel);
 }
 
 /* Returns true for the receiver of a one-way channel, which has no section: it can neither notify
  * the sender nor have a state. */
 static bool is_one_way_receiver(const struct end *end)
 {
-    return end->channel->one_way != 0 && end->number == 1;
+    return end->channel->one_way != 0 && end->number != 0;
+}
+
+static void ring(const struct end *end)
+{
+    if (end_described(end)->function != 0) {
+        function_interrupt_ring(end);
+    } else {
+        doorbell_ring(end->system, end_described(end)->interrupt);
+    }
 }
 
 void end_ring_other(const struct end *end)
 {
-    const struct end other = {end->system, end->channel, 1 - end->number};
+    struct end other = {end->system, end->channel, 1 - end_guest_number(end)};
 
     if (is_one_way_receiver(end)) {
         return;
     }
-    if (end_described(&other)->function != 0) {
-        function_interrupt_ring(&other);
-    } else {
-        doorbell_ring(end->system, end_described(&other)->interrupt);
+    ring(&other);
+    for (other.number = 2; other.number < channel_end_count(end->channel); other.number++) {
+        ring(&other);
     }
 }
 

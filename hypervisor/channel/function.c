@@ -68,13 +68,14 @@ static uint32_t read_register(const struct end *end, uint64_t at)
 {
     switch (at) {
     case REGISTER_ID:
-        return end->number;
+        return end_guest_number(end);
     case REGISTER_PEERS:
         return PEERS;
     case REGISTER_INTERRUPT:
         return (function_interrupt_bits(end) & FUNCTION_ENABLE) != 0 ? INTERRUPT_ENABLE : 0;
     case REGISTER_STATE:
-        return __atomic_load_n(&end_page(end)->states.ends[end->number], __ATOMIC_RELAXED);
+        return __atomic_load_n(&end_page(end)->states.ends[end_guest_number(end)],
+                               __ATOMIC_RELAXED);
     default:
         return 0;
     }
@@ -88,7 +89,7 @@ static void write_register(const struct end *end, uint64_t at, uint32_t value)
                                   (value & INTERRUPT_ENABLE) != 0 ? FUNCTION_ENABLE : 0);
         break;
     case REGISTER_DOORBELL:
-        if (value == DOORBELL(1 - end->number)) {
+        if (value == DOORBELL(1 - end_guest_number(end))) {
             end_ring_other(end);
         }
         break;

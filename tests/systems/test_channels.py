@@ -113,3 +113,56 @@ def test_check_prints_channels(
     lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
     assert any(line.startswith("commands control 0x") for line in lines)
     assert "control: channel commands" in (example.parent / "map.svg").read_text()
+
+
+_SEVERAL = """
+board = "qemu-virt"
+
+[[partition]]
+name = "sensor"
+cores = [0]
+memory = "16 MiB"
+image = "control"
+
+[[partition]]
+name = "plot"
+cores = [1]
+memory = "16 MiB"
+image = "control"
+
+[[partition]]
+name = "linux"
+cores = [2]
+memory = "16 MiB"
+image = "control"
+
+[[channel]]
+name = "samples"
+from = "sensor"
+to = ["plot", "linux"]
+size = "16 KiB"
+one_way = true
+pci = ["linux"]
+"""
+
+
+def test_several_receivers_share_one_section(tmp_path: Path) -> None:
+    """Each guest has all parts but the hidden page, and is end 0 or end 1."""
+    file = tmp_path / "system.toml"
+    file.write_text(_SEVERAL)
+    system = parse(file)
+    assert system.channels[0].ends == ("sensor", "plot", "linux")
+    placed = layout(system, check(system, board_tree.load))
+    (channel,) = placed.channels
+    ends = [end for place in placed.places for end in place.channels]
+    assert [end.number for end in ends] == [0, 1, 2]
+    assert {end.region.bytes for end in ends} == {(4 + 4 + 16) << 10}
+    assert channel.physical.bytes == (4 + 4 + 16 + 4) << 10
+    assert len({end.interrupt for end in ends}) == 3
+    trees = [guest_tree(place, placed.board) for place in placed.places]
+    numbers = [re.findall(r"bulkhead,end = <(0x\d)>", tree) for tree in trees]
+    assert numbers == [["0x0"], ["0x1"], ["0x1"]]
+    text = io.StringIO()
+    show_channels(placed, Console(file=text, width=1000))
+    rows = [line.split()[:2] for line in text.getvalue().splitlines() if "samples" in line]
+    assert rows == [["samples", "sensor"], ["samples", "plot"], ["samples", "linux"]]

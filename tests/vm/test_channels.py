@@ -346,3 +346,28 @@ def test_monitors_map_the_states_of_their_channels_and_no_more(
 
 def overlaps(one: Range, other: Range) -> bool:
     return one.start < other.end and other.start < one.end
+
+
+@pytest.mark.parametrize(
+    ("keys", "cores"),
+    [((), (0, 1, 2)), ((_LISTED,), (0, 1, 2)), (('budget = "2 ms"', 'period = "8 ms"'), (0, 0, 0))],
+    ids=["direct", "listed", "shared"],
+)
+def test_one_sender_has_several_receivers(
+    start_guest: StartGuest, tmp_path: Path, keys: tuple[str, ...], cores: tuple[int, ...]
+) -> None:
+    """Each is woken, receives all messages in order, and reaches nobody."""
+    text = (
+        BOARD
+        + "".join(
+            partition(name, core, *keys, image="channel-one-way")
+            for name, core in zip(("sensor", "plot", "log"), cores, strict=True)
+        )
+        + '[[channel]]\nname = "samples"\nfrom = "sensor"\nto = ["plot", "log"]\n'
+        + 'size = "16 KiB"\none_way = true\n'
+    )
+    guest, layout = boot(start_guest, tmp_path, text)
+    for name in ("plot", "log"):
+        guest.wait_for_match(rf"(?m)^{name}\| channel-one-way: received", _PATIENCE_S)
+    assert "FAIL" not in guest.console()
+    assert all(each.exits["fault"] == 0 for each in reports(guest, layout))

@@ -29,6 +29,7 @@
 #define DESCRIPTION_IMAGES_MAX     4u
 #define DESCRIPTION_FUNCTIONS_MAX  8u
 #define DESCRIPTION_CHANNELS_MAX   16u
+#define DESCRIPTION_ENDS_MAX       8u  /* ends of a channel */
 #define DESCRIPTION_SPI_WORDS      32u /* bit i % 32 of word i / 32 is INTID i; word 0 is 0 */
 
 /* Sizes of the two address ranges of a PCI host for channels: ECAM of one bus, and the window for
@@ -261,16 +262,22 @@ struct description_channel_end {
     uint32_t reserved;
 };
 
-/* A channel: memory that connects two partitions. Its region begins with the state page, which both
- * guests can read and neither can write. The common section follows, which both can write. Then
- * each end has a section, which the guest of this end can write and the guest of the other end can
- * read. If an end is a PCI function with BAR 2, both guests access the region without caches. */
+/* A channel: memory that connects two partitions, or a sender and several receivers. Its region
+ * begins with the state page, which all guests can read and none can write. The common section
+ * follows, which both can write. Then each end has a section, which the guest of this end can write
+ * and the guest of the other end can read. If an end is a PCI function with BAR 2, all guests access
+ * the region without caches. With further receivers, a page follows in physical memory that no guest
+ * has. */
 struct description_channel {
     uint64_t physical;      /* address of the region, a multiple of the page size */
     uint64_t section_bytes; /* size of a section, in whole pages */
     uint32_t one_way;       /* 1: a one-way channel, in which end 1 has no section */
     uint32_t common_pages;  /* size of the common section; 0: none, as in every one-way channel */
-    struct description_channel_end ends[2]; /* the two ends are of different partitions */
+    /* Number of receivers of a one-way channel besides end 1: they are the ends 2, 3, ... Of
+     * another channel 0. */
+    uint32_t further_receivers;
+    uint32_t reserved;
+    struct description_channel_end ends[DESCRIPTION_ENDS_MAX]; /* of different partitions */
 };
 
 struct description {

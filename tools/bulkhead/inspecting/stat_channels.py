@@ -58,7 +58,7 @@ def _read_end(channel: ChannelMemory, end: int, read: Read) -> EndCounters:
         channel=channel.name,
         end=end,
         partition=channel.partitions[end],
-        peer=channel.partitions[1 - end],
+        peer=", ".join(_peers(channel, end)),
         is_present=states.ends[end] != 0,
         generation=control.generation,
         connected_with=control.acknowledged,
@@ -69,6 +69,10 @@ def _read_end(channel: ChannelMemory, end: int, read: Read) -> EndCounters:
         sleeps=control.sleeps,
         errors=control.errors,
     )
+
+
+def _peers(channel: ChannelMemory, end: int) -> list[str]:
+    return channel.partitions[1:] if end == 0 else channel.partitions[:1]
 
 
 def channel_table(

@@ -16,6 +16,7 @@ DESCRIPTION_DEVICES_MAX = 16
 DESCRIPTION_IMAGES_MAX = 4
 DESCRIPTION_FUNCTIONS_MAX = 8
 DESCRIPTION_CHANNELS_MAX = 16
+DESCRIPTION_ENDS_MAX = 8
 DESCRIPTION_SPI_WORDS = 32
 DESCRIPTION_HOST_ECAM_BYTES = 0x100000
 DESCRIPTION_HOST_WINDOW_BYTES = 0x10000
@@ -314,7 +315,9 @@ class DescriptionChannel(LittleEndianStructure):
         ("section_bytes", c_uint64),
         ("one_way", c_uint32),
         ("common_pages", c_uint32),
-        ("ends", DescriptionChannelEnd * 2),
+        ("further_receivers", c_uint32),
+        ("reserved", c_uint32),
+        ("ends", DescriptionChannelEnd * 8),
     )
 
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from itertools import combinations
 
 from bulkhead.system.board import Board
-from bulkhead.system.description import CHANNELS_MAX
-from bulkhead.system.layout import region_bytes
+from bulkhead.system.description import CHANNELS_MAX, ENDS_MAX
+from bulkhead.system.layout import physical_bytes
 from bulkhead.system.model import Channel, ChannelKind, Dma, System
 from bulkhead.system.problems import Problem, choose, show, size
 
@@ -38,8 +38,8 @@ def channel_rules(system: System) -> Iterator[Problem]:
 
 def _ends(system: System, channel: Channel) -> Iterator[Problem]:
     known = [partition.name for partition in system.partitions]
-    source, target = channel.ends
-    for key, name in (("from", source), ("to", target)):
+    source, *targets = channel.ends
+    for key, name in (("from", source), *(("to", target) for target in targets)):
         if name not in known:
             what = f"{_name(channel)} goes {key} partition {show(name)}, which does not exist"
             yield Problem(channel.line_of(key), what, choose(name, known, "partitions"))
@@ -48,7 +48,14 @@ def _ends(system: System, channel: Channel) -> Iterator[Problem]:
             what = f"{_name(channel)} is no PCI function of {show(name)}, which is none of its ends"
             yield Problem(channel.line_of("pci"), what, choose(name, channel.ends, "partitions"))
     yield from _mapped_ends(system, channel)
-    if source == target:
+    if len(targets) > 1 and not channel.one_way:
+        what = f"{_name(channel)} goes to {len(targets)} partitions, and they could write, too"
+        fix = "add one_way = true, or write a channel for each"
+        yield Problem(channel.line_of("to"), what, fix)
+    if len(channel.ends) > ENDS_MAX:
+        what = f"{_name(channel)} goes to {len(targets)} partitions"
+        yield Problem(channel.line_of("to"), what, f"name at most {ENDS_MAX - 1}")
+    if source in targets:
         what = f"{_name(channel)} goes from partition {show(source)} to itself"
         yield Problem(channel.line_of("to"), what, "name another partition in to")
 
@@ -76,12 +83,12 @@ def channel_memory(system: System, board: Board) -> Iterator[Problem]:
     available = board.usable_bytes - partitions
     wanted = 0
     for channel in system.channels:
-        before, wanted = wanted, wanted + region_bytes(channel)
+        before, wanted = wanted, wanted + physical_bytes(channel)
         if before <= available < wanted:
             others = ["the partitions", *(["the firmware"] if board.kept_memory else [])]
             others += ["the hypervisor", "other channels"] if before else ["the hypervisor"]
             what = (
-                f"{_name(channel)} needs {size(region_bytes(channel))} of memory, and "
+                f"{_name(channel)} needs {size(physical_bytes(channel))} of memory, and "
                 f"{', '.join(others[:-1])} and {others[-1]} leave {size(available - before)} of "
                 f"{board.name}'s {size(board.total_bytes)}"
             )

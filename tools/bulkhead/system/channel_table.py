@@ -46,7 +46,7 @@ def _function(end: ChannelEnd) -> str:
 
 def _row(partition: Partition, end: ChannelEnd) -> tuple[str, ...]:
     channel = end.place.channel
-    is_silent = channel.one_way and end.number == 1
+    is_silent = channel.one_way and end.number > 0
     return (
         channel.name,
         partition.name,

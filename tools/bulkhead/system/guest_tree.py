@@ -292,7 +292,7 @@ def _channel_properties(end: ChannelEnd, indent: str) -> Iterator[str]:
     channel = end.place.channel
     yield f"{indent}label = {quoted(channel.name)};"
     yield f"{indent}bulkhead,channel = {_cells([end.place.number])};"
-    yield f"{indent}bulkhead,end = {_cells([end.number])};"
+    yield f"{indent}bulkhead,end = {_cells([min(end.number, 1)])};"
     yield f"{indent}bulkhead,section-bytes = {_cells(_number(section_bytes(channel)))};"
     if channel.common_bytes:
         yield f"{indent}bulkhead,common-bytes = {_cells(_number(channel.common_bytes))};"

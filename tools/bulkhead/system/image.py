@@ -150,6 +150,7 @@ def _describe_channels(described: description.Description, layout: Layout) -> No
             section_bytes=section_bytes(each.channel),
             one_way=each.channel.one_way,
             common_pages=each.channel.common_bytes // description.PAGE_BYTES,
+            further_receivers=len(each.channel.ends) - 2,
         )
     for index, place in enumerate(layout.places):
         for end in place.channels:

@@ -27,10 +27,11 @@ DEVICETREE_BYTES = 64 << 10  # room for the devicetree of a guest
 LAST_SPI = SPI_LIMIT - 1
 # For tables and stack of a VCPU. The board's `tables` have room for one on each core.
 VCPU_BYTES = 128 << 10
-# For the translation tables of a channel. Both ends and the boot core map all of it: at most three
+# For the translation tables of a channel. Each end and the boot core map all of it: at most three
 # tables of level 3, for the borders of its parts, and four of level 2. The monitor of each VCPU of
-# both ends maps the page of states: one table of each of these levels.
-CHANNEL_BYTES = 3 * 7 * PAGE_BYTES
+# all ends maps the page of states, and that of further receivers: one table of each of these levels
+# for each page.
+CHANNEL_MAP_BYTES = 7 * PAGE_BYTES
 CHANNEL_VCPU_BYTES = 2 * PAGE_BYTES
 GUEST_LIMIT = 1 << GUEST_BITS
 WIDE_BYTES = 16 << 30  # of PCI memory above 4 GiB for each partition
@@ -69,15 +70,20 @@ class ChannelPlace:
     number: int  # index in the description
     physical: Range
 
+    @property
+    def shared(self) -> Range:
+        """Return what its guests have."""
+        return Range(self.physical.start, region_bytes(self.channel))
+
     def parts(self, start: int) -> tuple[Range, ...]:
         """Return the parts of the region if it begins at an address, which may be a guest address.
 
-        They are the page of states and the section of each end. End 1 has none if the channel is
-        one-way. The common section, if there is one, is between them.
+        They are the page of states and the section of each end. Receivers have none if the channel
+        is one-way. The common section, if there is one, is between them.
         """
         count = section_bytes(self.channel)
         first = start + sections_offset(self.channel)
-        sections = range(first, start + self.physical.bytes, count)
+        sections = range(first, start + self.shared.bytes, count)
         return Range(start, PAGE_BYTES), *(Range(section, count) for section in sections)
 
 
@@ -86,7 +92,7 @@ class ChannelEnd:
     """The place of a channel in one of its partitions."""
 
     place: ChannelPlace
-    number: int  # 0: of the partition that `from` names, 1: `to`
+    number: int  # 0: of the partition that `from` names, from 1: of those that `to` names
     region: Range  # guest addresses
     interrupt: int  # INTID of its doorbell
 
@@ -215,8 +221,13 @@ def sections_offset(channel: Channel) -> int:
 
 
 def region_bytes(channel: Channel) -> int:
-    """Return the size of a channel: the page of states, and the sections."""
+    """Return the size of a channel for guests: the page of states, and the sections."""
     return sections_offset(channel) + (1 if channel.one_way else 2) * section_bytes(channel)
+
+
+def physical_bytes(channel: Channel) -> int:
+    """Return the size of a channel in memory: several receivers need a page that no guest has."""
+    return region_bytes(channel) + (PAGE_BYTES if len(channel.ends) > 2 else 0)
 
 
 def payload_bytes(files: Mapping[str, Files]) -> int:
@@ -289,8 +300,13 @@ def _place_hypervisor(board: BoardTree, free: list[Range], image: int, end: int)
 def _channel_tables(system: System) -> int:
     """Return the size of the translation tables of all channels, at most."""
     vcpus = {partition.name: len(partition.cores) for partition in system.partitions}
-    ends = sum(vcpus[name] for channel in system.channels for name in channel.ends)
-    return CHANNEL_BYTES * len(system.channels) + CHANNEL_VCPU_BYTES * ends
+    return sum(
+        CHANNEL_MAP_BYTES * (1 + len(channel.ends))
+        + CHANNEL_VCPU_BYTES
+        * (2 if len(channel.ends) > 2 else 1)
+        * sum(vcpus[name] for name in channel.ends)
+        for channel in system.channels
+    )
 
 
 def _dax_tables(system: System) -> int:
@@ -341,9 +357,9 @@ def _place_channels(
             _withdraw(free, _times(Range(physical[partition.name], partition.memory_bytes), board))
     placed: dict[int, Range] = {}
     for number, channel in sorted(
-        enumerate(system.channels), key=lambda each: -region_bytes(each[1])
+        enumerate(system.channels), key=lambda each: -physical_bytes(each[1])
     ):
-        count = region_bytes(channel)
+        count = physical_bytes(channel)
         start = _take_lowest(free, count, _alignment(count))
         if start is None:
             raise UserError(
@@ -552,7 +568,7 @@ def _dax_places(
     at = start + dax.HEAD_BYTES
     for place in channels:
         if partition.name in place.channel.dax:
-            found = Range(_up(at, _alignment(place.physical.bytes)), place.physical.bytes)
+            found = Range(_up(at, _alignment(place.shared.bytes)), place.shared.bytes)
             yield found
             at = found.end
 
@@ -577,7 +593,7 @@ def _channel_ends(
         channel = place.channel
         if partition.name not in channel.ends:
             continue
-        region = place.physical
+        region = place.shared
         if partition.name in channel.dax:
             region = next(in_dax)
         elif partition.dma is not Dma.TRUSTED:

@@ -98,6 +98,13 @@ def map_of(layout: Layout) -> MemoryMap:
         Region(each.physical.start, PAGE_BYTES, f"states of channel {each.channel.name}")
         for each in layout.channels
     ]
+    states += [
+        Region(
+            each.physical.end - PAGE_BYTES, PAGE_BYTES, f"receivers of channel {each.channel.name}"
+        )
+        for each in layout.channels
+        if len(each.channel.ends) > 2
+    ]
     hypervisor = Owner("hypervisor", (), (own, *states, *_own_registers(board)))
     kept = tuple(Region(start, count, "kept") for start, count in board.kept_memory)
     firmware = [Owner("firmware", (), kept)] if kept else []

@@ -222,15 +222,15 @@ class Partition:
 
 @dataclass(frozen=True)
 class Channel:
-    """A channel between two partitions."""
+    """A channel between two partitions, or from one to several."""
 
     name: str
-    ends: tuple[str, str]  # names of the partitions: `from` is end 0, `to` is end 1
+    ends: tuple[str, ...]  # names of the partitions: `from` is end 0, those of `to` follow
     ring_bytes: int  # of each direction
     line: int  # line of the file in which its table begins
     key_lines: Mapping[str, int] = field(default_factory=dict)  # lines of its keys
     kind: ChannelKind = ChannelKind.MESSAGES
-    one_way: bool = False  # end 1 can only read
+    one_way: bool = False  # only end 0 can write
     pci: tuple[str, ...] = ()  # partitions that see their end as a PCI function
     dax: tuple[str, ...] = ()  # partitions that see the memory of their end by DAX, cached
     common_bytes: int = 0  # of the section that both ends can write

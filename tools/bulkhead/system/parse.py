@@ -208,7 +208,7 @@ def _channels(content: Mapping[str, Any], lines: Lines, problems: list[Problem])
         before = len(problems)
         values = _values(table, _CHANNEL, who, (line, key_lines), problems)
         if len(problems) == before:
-            ends = values.pop("from"), values.pop("to")
+            ends = values.pop("from"), *values.pop("to")
             values["ring_bytes"] = values.pop("size")
             values["common_bytes"] = values.pop("common")
             made.append(Channel(**values, ends=ends, line=line, key_lines=key_lines))
@@ -322,6 +322,16 @@ def _list(value: Any, convert: Callable[[Any], Any], example: str) -> tuple[Any,
         if converted.count(each) > 1:
             raise _Wrong("name it once", f"{each} is in the list twice")
     return converted
+
+
+def _receivers(value: Any) -> tuple[str, ...]:
+    """Return the name of a partition, or a list of them."""
+    if not isinstance(value, list):
+        return (_name(value),)
+    names = _list(value, _name, '["plot", "log"]')
+    if not names:
+        raise _Wrong('name at least one, such as ["plot", "log"]')
+    return names
 
 
 def _any_list(value: Any, convert: Callable[[Any], Any], example: str) -> tuple[Any, ...]:
@@ -577,7 +587,7 @@ _CHANNEL = _Kind(
     {
         "name": _name,
         "from": _name,
-        "to": _name,
+        "to": _receivers,
         "size": _ring_bytes,
         "common": _common_bytes,
         "kind": _one_of(ChannelKind),

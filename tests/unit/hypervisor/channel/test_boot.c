@@ -192,6 +192,40 @@ static void one_way_has_one_section(void **state)
     assert_int_equal(((uint8_t *)(uintptr_t)physical)[PAGE_BYTES + SECTION_BYTES], 0xa5);
 }
 
+static void further_receivers_read_the_section(void **state)
+{
+    uint64_t *root = new_root();
+    const uint8_t *behind = (uint8_t *)(uintptr_t)physical + PAGE_BYTES + SECTION_BYTES;
+
+    (void)state;
+    description.channels[0].one_way = 1;
+    description.channels[0].further_receivers = 1;
+    description.channels[0].ends[2] = (struct description_channel_end){
+        .partition = 1,
+        .guest = GUEST_OF_LAST,
+        .function = DESCRIPTION_CHANNEL_FUNCTION_CONTROL,
+    };
+    channel_connect(&partitions[1], root);
+    /* The page behind the section, with the registers of receivers, is nobody's. */
+    expect(root, GUEST_OF_LAST, STAGE2_CONSTANTS, STAGE2_CONSTANTS, UNMAPPED);
+    root = new_root();
+    channel_connect(&partitions[2], root);
+    expect(root, GUEST_OF_FIRST, STAGE2_CONSTANTS, STAGE2_DATA, UNMAPPED);
+    assert_int_equal(cleaned_end, physical + 2 * PAGE_BYTES + SECTION_BYTES);
+    assert_int_equal(behind[0] | behind[PAGE_BYTES - 1], 0);
+    for (uint32_t i = 0; i < 3; i++) {
+        mappings = 0;
+        channel_map(root, &partitions[i]);
+        assert_int_equal(mappings, 2);
+        assert_int_equal(mapped, (uintptr_t)behind);
+        assert_int_equal(mapped_bytes, PAGE_BYTES);
+    }
+    description.channels[0].ends[2].function = DESCRIPTION_CHANNEL_FUNCTION_WHOLE;
+    root = new_root();
+    channel_connect(&partitions[0], root);
+    assert_int_equal(attributes_at(root, GUEST_OF_LAST, PAGE_BYTES), STAGE2_UNCACHED_CONSTANTS);
+}
+
 /* The guest does not map the memory as a BAR, which would be uncached. */
 static void channels_of_functions_without_memory_are_cached(void **state)
 {
@@ -313,6 +347,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(both_ends_write_the_common_section, setup, tear_down),
         cmocka_unit_test_setup_teardown(each_end_writes_its_section, setup, tear_down),
         cmocka_unit_test_setup_teardown(one_way_has_one_section, setup, tear_down),
+        cmocka_unit_test_setup_teardown(further_receivers_read_the_section, setup, tear_down),
         cmocka_unit_test_setup_teardown(channels_of_functions_without_memory_are_cached, setup,
                                         tear_down),
         cmocka_unit_test_setup_teardown(channels_of_functions_are_uncached, setup, tear_down),

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#define PAIR      "does not connect two partitions: channel"
+#define PAIR      "does not connect different partitions, or has too many ends: channel"
 #define SECTIONS  "sections are not whole pages, or not those of its one_way: channel"
 #define PHYSICAL  "a channel overlaps, or is not whole pages: physical address"
 #define GUEST     "a channel overlaps, or is not whole pages: guest address"
@@ -49,6 +49,12 @@ static const struct fault faults[] = {
     {SECTIONS, 0, {FIRST(one_way, 2)}},
     {SECTIONS, 0, {FIRST(common_pages, UINT32_MAX)}},
     {SECTIONS, 0, {FIRST(common_pages, 1), FIRST(one_way, 1)}},
+    /* Further receivers of a channel that is not one-way, and too many. */
+    {PAIR, 0, {FIRST(further_receivers, 1)}},
+    {PAIR, 0, {FIRST(one_way, 1), FIRST(further_receivers, DESCRIPTION_ENDS_MAX - 1)}},
+    {PAIR, 0, {FIRST(one_way, 1), FIRST(further_receivers, UINT32_MAX)}},
+    /* The further receiver is partition 0, the sender. */
+    {PAIR, 0, {FIRST(one_way, 1), FIRST(further_receivers, 1)}},
 
     {PHYSICAL, 0x60000800, {FIRST(physical, 0x60000800)}},
     {PHYSICAL, UINT64_C(1) << 48, {FIRST(physical, UINT64_C(1) << 48)}},

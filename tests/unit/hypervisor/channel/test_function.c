@@ -466,6 +466,64 @@ static void receiver_of_one_way_reaches_nobody(void **state)
     assert_int_equal(rung[42] + rung[44], 0);
 }
 
+static void notify(uint32_t partition, uint64_t channel);
+
+/* Channel 1, from partition 1 to partitions 0 and 2. Its hidden page is that of channel 3. */
+static void connect_two_receivers(void)
+{
+    struct description_channel *channel = &description.channels[1];
+
+    description.channel_count = 2;
+    channel->one_way = 1;
+    channel->section_bytes = sizeof(pages[2]);
+    channel->further_receivers = 1;
+    channel->ends[2] = (struct description_channel_end){
+        .partition = 2,
+        .interrupt = 50,
+        .guest = GUEST,
+        .function = DESCRIPTION_CHANNEL_FUNCTION_WHOLE,
+    };
+}
+
+static void all_receivers_are_rung(void **state)
+{
+    (void)state;
+    connect_two_receivers();
+    notify(1, 1);
+    assert_int_equal(rung[43], 1);
+    assert_int_equal(pending[50], 0); /* its guest has not enabled it */
+    enable(2, 1, BAR);
+    write_by(2, BAR + INTERRUPT, 4, 1);
+    notify(1, 1);
+    assert_int_equal(rung[43], 2);
+    assert_int_equal(pending[50], 1);
+}
+
+/* Neither the sender nor the other receiver sees anything that a receiver does. */
+static void receivers_show_nothing_to_each_other(void **state)
+{
+    static const uint32_t zeroes[1024];
+    const struct vcpu vcpu = {.partition = &partitions[0]};
+    const uint64_t registers[4] = {CALL_CHANNEL_NOTIFY, 1, 0, 0};
+
+    (void)state;
+    connect_two_receivers();
+    enable(2, 1, BAR);
+    assert_int_equal(read_by(2, BAR + ID, 4), 1);
+    write_by(2, BAR + DOORBELL, 4, 0);
+    write_by(2, BAR + DOORBELL, 4, 1u << 16);
+    write_by(2, BAR + STATE, 4, 77);
+    assert_int_equal(read_by(2, BAR + STATE, 4), 0);
+    assert_int_equal(channel_call(&vcpu, registers), 0);
+    assert_memory_equal(pages[1], zeroes, sizeof(zeroes));
+    assert_memory_equal(pages[2], zeroes, sizeof(zeroes));
+    assert_memory_not_equal(pages[3], zeroes, sizeof(zeroes));
+    end_all(2);
+    end_all(0);
+    assert_int_equal(rung[42] + rung[43] + pending[50], 0);
+    assert_memory_equal(pages[1], zeroes, sizeof(zeroes));
+}
+
 static void notify(uint32_t partition, uint64_t channel)
 {
     const struct vcpu vcpu = {.partition = &partitions[partition]};
@@ -733,6 +791,8 @@ int main(void)
         cmocka_unit_test_setup(doorbell_rings_the_other_end, setup),
         cmocka_unit_test_setup(state_is_shown_to_the_other_end, setup),
         cmocka_unit_test_setup(receiver_of_one_way_reaches_nobody, setup),
+        cmocka_unit_test_setup(all_receivers_are_rung, setup),
+        cmocka_unit_test_setup(receivers_show_nothing_to_each_other, setup),
         cmocka_unit_test_setup(interrupts_come_if_enabled, setup),
         cmocka_unit_test_setup(changes_are_visible_before_the_guest_goes_on, setup),
         cmocka_unit_test_setup(state_interrupts_a_function, setup),
