@@ -453,15 +453,13 @@ void scheduler_limit_pause(struct processor *processor, uint64_t time)
     core->reschedule = true; /* the choice that follows sets the timer */
 }
 
-/* Ends the pauses that have lasted for a second, whichever core has begun them. */
+/* Ends the pauses that have lasted for a second. */
 static void end_pauses(struct processor *processor)
 {
     struct shared_core *core = processor->shared;
 
-    if (register_read(cntpct_el0) >= core->pause_ends) {
-        core->pause_ends = UINT64_MAX;
-        shared_core_set_exit_due(core);
-    }
+    core->pause_ends = UINT64_MAX;
+    shared_core_set_exit_due(core);
     watch_end_pauses(processor);
 }
 
@@ -479,7 +477,7 @@ void scheduler_timer(struct processor *processor)
     due = policy_find_due(&core->policy, core->ledger.charged);
     if (due != POLICY_NONE) {
         wake_vcpu(processor, core->vcpus[due]);
-    } else {
+    } else if (register_read(cntpct_el0) >= core->pause_ends) {
         end_pauses(processor);
     }
     core->reschedule = true;

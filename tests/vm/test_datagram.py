@@ -8,12 +8,12 @@ import functools
 import re
 import socket
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
 from scapy.layers.inet import IP, UDP
-from scapy.layers.l2 import Ether
+from scapy.layers.l2 import Dot1Q, Ether
 from support.demo_client import in_namespace
 from support.demos import BUSES, pattern
 
@@ -167,16 +167,14 @@ def test_only_datagrams_of_the_peer_are_received(start: Callable[..., Peer]) -> 
     assert peer.statistics()["received"] == before["received"] + 1
 
 
-def udp_frame(peer: Peer, data: bytes, *, damage: int = -1) -> bytes:
+def udp_frame(peer: Peer, data: bytes, *, damage: int = -1, tags: Sequence[int] = ()) -> bytes:
     """Return a frame from the peer to the guest. `damage`: offset of a byte in which a bit is
-    flipped."""
+    flipped. `tags`: numbers of its VLANs."""
+    header = Ether(dst=peer.tap.mac, src="02:00:00:00:00:01")
+    for vlan in tags:
+        header /= Dot1Q(prio=5, vlan=vlan)
     frame = bytearray(
-        bytes(
-            Ether(dst=peer.tap.mac, src="02:00:00:00:00:01")
-            / IP(src=HOST_ADDRESS, dst=peer.address)
-            / UDP(sport=PORT, dport=PORT)
-            / data
-        )
+        bytes(header / IP(src=HOST_ADDRESS, dst=peer.address) / UDP(sport=PORT, dport=PORT) / data)
     )
     if damage >= 0:
         frame[damage] ^= 1
@@ -193,6 +191,16 @@ def test_damaged_datagrams_are_dropped(start: Callable[..., Peer]) -> None:
     after = peer.statistics()
     assert after["received"] == before["received"] + 1
     assert after["damaged"] > before["damaged"]
+    assert peer.drain() == 0
+
+
+def test_tags(start: Callable[..., Peer]) -> None:
+    """A tag of VLAN 0 gives a frame a priority, and no VLAN. Other frames with tags are dropped."""
+    peer = start(options=NO_OFFLOADS)
+    peer.send_frame(udp_frame(peer, b"of a VLAN", tags=[5]))
+    peer.send_frame(udp_frame(peer, b"two tags", tags=[0, 0]))
+    peer.send_frame(udp_frame(peer, b"priority", tags=[0]))
+    assert peer.socket.recv(100) == b"priority"
     assert peer.drain() == 0
 
 
