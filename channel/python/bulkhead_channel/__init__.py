@@ -15,9 +15,8 @@ from bulkhead_channel._channel import ChannelError
 
 if TYPE_CHECKING:
     from types import TracebackType
-    from typing import Self
 
-    from typing_extensions import Buffer
+    from typing_extensions import Buffer, Self  # noqa: UP035 (Python 3.10)
 
 __all__ = [
     "Channel",

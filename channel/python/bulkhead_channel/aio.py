@@ -17,9 +17,8 @@ from bulkhead_channel import RING_BYTES, ChannelError, Counters, Message
 
 if TYPE_CHECKING:
     from types import TracebackType
-    from typing import Self
 
-    from typing_extensions import Buffer
+    from typing_extensions import Buffer, Self  # noqa: UP035 (Python 3.10)
 
 __all__ = [
     "Channel",

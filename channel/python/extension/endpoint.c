@@ -187,7 +187,7 @@ static PyObject *endpoint_end(PyObject *object, PyObject *none)
     const struct endpoint_object *self = (const struct endpoint_object *)object;
 
     (void)none;
-    return endpoint_is_usable(self) ? PyLong_FromUnsignedLong(linux_endpoint_end(self->endpoint))
+    return endpoint_is_usable(self, 0) ? PyLong_FromUnsignedLong(linux_endpoint_end(self->endpoint))
                                     : NULL;
 }
 
