@@ -33,9 +33,12 @@ enum kind {
 #define SHOW_WHOLE(id_register)                      ENTRY(id_register, 0u, 0u, WHOLE)
 
 static const uint16_t shown_fields[] = {
-    /* Hidden: EL2, EL3, SEL2, RAS, SVE, MPAM, AMU, RME. EL1 is AArch64 alone (HCR_EL2.RW). */
+    /* Hidden: EL3, SEL2, RAS, SVE, MPAM, AMU, RME. EL1 is AArch64 alone (HCR_EL2.RW). EL2 is
+     * shown: a guest that takes EL1 for the highest Exception level may write CNTFRQ_EL0, as Zephyr
+     * does. That is UNDEFINED at EL1, and no trap to EL2 precedes it (Arm ARM, CNTFRQ_EL0). */
     SHOW(ID_AA64PFR0_EL1, EL0, 0u, 2u),
     SHOW(ID_AA64PFR0_EL1, EL1, 4u, 1u),
+    SHOW(ID_AA64PFR0_EL1, EL2, 8u, 1u),
     SHOW_SIGNED(ID_AA64PFR0_EL1, FP, 16u, 1u),
     SHOW_SIGNED(ID_AA64PFR0_EL1, AdvSIMD, 20u, 1u),
     SHOW(ID_AA64PFR0_EL1, GIC, 24u, 1u),
