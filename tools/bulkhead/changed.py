@@ -33,7 +33,7 @@ _EVERYTHING = re.compile(
 _READERS = (
     (
         re.compile(r"(systems|boards)/"),
-        ("systems", "tools", "vm", "isolation", "firmware", "rtems"),
+        ("systems", "tools", "vm", "isolation", "firmware", "guests", "rtems"),
     ),
     (re.compile(r"bench/"), ("tools", "vm")),
     (re.compile(r"schedule/"), ("systems",)),
@@ -41,8 +41,9 @@ _READERS = (
     (re.compile(r"channel/(guest|rtems)/"), ("rtems",)),
     (re.compile(r"\.clang-(format|tidy)"), ("style",)),
 )
-# The suites that boot guests of tests/guests.
+# The suites that boot guests of tests/guests. Its folder `recipes` is the suite `guests`.
 _SUITES_WITH_GUESTS = ("firmware", "isolation", "rtems", "systems", "tools", "vm")
+_RECIPES = "tests/guests/recipes/"
 _ALWAYS = "style/test_style.py"  # formatting, lint, types, licences: seconds
 _LAYOUTS = "tools/test_layouts.py"  # compares types of C with what Python knows about them
 _LAYOUT_SOURCE = re.compile(
@@ -412,7 +413,8 @@ class Reach:
 def _suites_of(name: str) -> set[str]:
     """Return the suites that a file below tests/ belongs to."""
     folder = name.split("/")[1]
-    return set(_SUITES_WITH_GUESTS) if folder == "guests" else {folder}
+    is_program = folder == "guests" and not name.startswith(_RECIPES)
+    return set(_SUITES_WITH_GUESTS) if is_program else {folder}
 
 
 def _test(name: str) -> str:

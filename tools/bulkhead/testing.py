@@ -44,6 +44,7 @@ _SUITES = {
     "vhost_user": _Suite((_HOST_GCC, _HOST_CLANG)),
     "vm": _Suite((_ARM64_GCC, _ARM64_CLANG), frozenset({"run", "tap", "bench"})),
     "firmware": _Suite((_ARM64_GCC,), frozenset({"run", "bench", "firmware"})),
+    "guests": _Suite((_ARM64_GCC,), frozenset({"run", "bench", "firmware"})),
     "isolation": _Suite((_ARM64_GCC,), frozenset({"run", "bench"})),
     "rtems": _Suite((), frozenset({"run", "tap"})),
     "style": _Suite((_HOST_CLANG, _ARM64_CLANG)),
