@@ -188,7 +188,7 @@ static PyObject *endpoint_end(PyObject *object, PyObject *none)
 
     (void)none;
     return endpoint_is_usable(self, 0) ? PyLong_FromUnsignedLong(linux_endpoint_end(self->endpoint))
-                                    : NULL;
+                                       : NULL;
 }
 
 static PyObject *endpoint_arm(PyObject *object, PyObject *none)

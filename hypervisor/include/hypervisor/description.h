@@ -265,9 +265,9 @@ struct description_channel_end {
 /* A channel: memory that connects two partitions, or a sender and several receivers. Its region
  * begins with the state page, which all guests can read and none can write. The common section
  * follows, which both can write. Then each end has a section, which the guest of this end can write
- * and the guest of the other end can read. If an end is a PCI function with BAR 2, all guests access
- * the region without caches. With further receivers, a page follows in physical memory that no guest
- * has. */
+ * and the guest of the other end can read. If an end is a PCI function with BAR 2, all guests
+ * access the region without caches. With further receivers, a page follows in physical memory that
+ * no guest has. */
 struct description_channel {
     uint64_t physical;      /* address of the region, a multiple of the page size */
     uint64_t section_bytes; /* size of a section, in whole pages */
