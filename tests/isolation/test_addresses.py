@@ -313,6 +313,7 @@ def _answered(run: Run) -> list[Range]:
         *(Range(core.redistributor, 0x20000) for core in board.cores[: len(rogue.partition.cores)]),
         Range(*registers(board.roles["pci"])[0]),
         Range(registers(board.roles["console"])[0][0], PAGE_BYTES),
+        *([Range(rogue.rtc, PAGE_BYTES)] if rogue.rtc else []),
     ]
 
 
