@@ -32,7 +32,7 @@ COUNTED = (AWAKE, ASLEEP, TCP)
 EVENTS, PACED = "events", "paced"
 _PER_GIB = ("notifications", "sleeps", "exits", "context_switches", "processor_ms")
 
-# What a kernel, or all of a Linux, did: processor time without that of the idle thread.
+# The work of a kernel, or of all of a Linux: processor time without that of the idle thread.
 _WORK = r"switches (\d+) busy (\d+) of (\d+)\s*$"
 _KERNEL_EVENTS = re.compile(r"channel-speed: (\w+) notifications (\d+) sleeps (\d+)")
 _KERNEL_WORK = re.compile(rf"channel-speed: (\w+) {_WORK}", re.M)  # of both ends

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What all of a Linux guest has done, for the programs of ./bulkhead bench channel. */
+/* The work of all of a Linux guest, for the programs of ./bulkhead bench channel. */
 #ifndef BENCH_CHANNEL_USAGE_H
 #define BENCH_CHANNEL_USAGE_H
 

@@ -34,7 +34,7 @@
 #define VENDOR_SECTION_BYTES 0x10u
 #define VENDOR_ADDRESS       0x18u
 
-/* What configuration space or the devicetree tells. */
+/* The sizes that configuration space or the devicetree has. */
 struct layout {
     uint64_t common_bytes; /* of the common section; 0: there is none */
     uint64_t section_bytes;

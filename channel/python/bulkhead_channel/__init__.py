@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Messages over shared memory, with another partition or another process.
 
-What is sent may be of any type whose memory is contiguous: bytes, bytearray, memoryview, array, or
+A content may be of any type whose memory is contiguous: bytes, bytearray, memoryview, array, or
 an array of NumPy. bulkhead_channel.aio has the same classes for asyncio.
 """
 

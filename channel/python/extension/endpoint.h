@@ -12,7 +12,7 @@
 
 #include "channel/linux.h"
 
-/* What methods do that may wait. A method may do both. */
+/* The actions of methods that may wait. A method may do both. */
 #define ENDPOINT_RECEIVES 1u
 #define ENDPOINT_SENDS    2u
 

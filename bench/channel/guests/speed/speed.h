@@ -17,7 +17,7 @@
 
 #define ENDS 2u
 
-/* What a kernel has done since its start. */
+/* The work of a kernel since its start. */
 struct usage {
     uint64_t time;     /* nanoseconds, by this kernel's clock */
     uint64_t idle;     /* nanoseconds in which no thread was ready */

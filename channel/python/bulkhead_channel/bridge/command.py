@@ -27,7 +27,7 @@ _EPILOG = """\
 CHANNEL is the name in the system file, the address of the PCI function, or a path,
 which contains a '/'. For a path, options may follow the key:
   ,end=0|1 (default 0)  ,kind=messages|value|one-way  ,ring=BYTES (default 64K)
-What the partition at end E of the channel sends is published as KEY/E. The bridge takes
+Messages of the partition at end E of the channel are published as KEY/E. The bridge takes
 the place of the other end, and sends the partition what is published as KEY/(1 - E).
 Without options, bridges find each other by multicast.
 """

@@ -121,7 +121,7 @@ class MessageBridge:
         self._grant_at = 0.0
         self._reset_at = 0.0  # after a violation of the format
 
-    # What the loop calls.
+    # Called by the loop.
 
     def work(self, now: float) -> None:
         """Do what can be done without waiting."""
