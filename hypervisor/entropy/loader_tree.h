@@ -20,7 +20,7 @@ uint64_t loader_tree_bytes(uintptr_t tree, uint64_t room);
 /* Finds `rng-seed` and `kaslr-seed` of /chosen. Returns the number of seeds found, 0 to 2. The tree
  * is not trusted: nothing outside of its `bytes` is read. All accesses are aligned. */
 #define LOADER_SEEDS_MAX 2u
-unsigned loader_tree_seeds(uintptr_t tree, uint64_t bytes,
+unsigned loader_tree_seeds(uintptr_t start, uint64_t bytes,
                            struct loader_seed seeds[LOADER_SEEDS_MAX]);
 
 #endif

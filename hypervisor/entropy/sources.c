@@ -123,12 +123,13 @@ static void collect_from_firmware(void)
 /* Reads RNDR. Returns false if the processor has no number now (Arm ARM, RNDR: PSTATE.Z is set). */
 static bool read_processor(uint64_t *value)
 {
-    uint64_t is_valid;
+    uint64_t number, is_valid;
 
     __asm__ volatile("mrs %0, " REGISTER_TEXT(RNDR) "\n\tcset %1, ne"
-                     : "=r"(*value), "=r"(is_valid)
+                     : "=r"(number), "=r"(is_valid)
                      :
                      : "cc");
+    *value = number;
     return is_valid != 0;
 }
 

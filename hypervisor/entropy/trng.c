@@ -3,6 +3,7 @@
 
 #include "entropy/generator.h"
 #include <arch/hypercalls.h>
+#include <stddef.h>
 
 #define TRNG_VERSION_1_0        0x10000
 #define TRNG_INVALID_PARAMETERS (-2)
@@ -39,7 +40,7 @@ static int64_t take_bits(struct generator *generator, uint64_t registers[4], uin
     }
     generator_take(generator, words);
     for (unsigned i = 0; i < RESULTS; i++) {
-        uint64_t value = words[2 * i] | (uint64_t)words[2 * i + 1] << 32;
+        uint64_t value = words[(size_t)2 * i] | (uint64_t)words[(size_t)2 * i + 1] << 32;
         uint64_t left = bits > (uint64_t)i * width ? bits - (uint64_t)i * width : 0;
         uint64_t count = left < width ? left : width;
 

@@ -40,12 +40,24 @@ struct fields {
     unsigned count; /* of fields */
 };
 
+/* Returns the mask of a field at the lowest bits. */
+static uint64_t lowest_field(const struct fields *fields)
+{
+    return (UINT64_C(1) << fields->bits) - 1;
+}
+
+/* Returns the lowest bit of an interrupt's field. The register has it. */
+static unsigned field_shift(const struct fields *fields, uint32_t number)
+{
+    return (number - fields->first) * fields->bits;
+}
+
 /* Returns the mask of an interrupt's field, 0 if the register does not have it. */
 static uint64_t field(const struct fields *fields, uint32_t number)
 {
-    uint32_t index = number - fields->first;
-
-    return index < fields->count ? ((UINT64_C(1) << fields->bits) - 1) << index * fields->bits : 0;
+    return number - fields->first < fields->count
+               ? lowest_field(fields) << field_shift(fields, number)
+               : 0;
 }
 
 /* Makes `part` the access to the console's field in the register that has it. `offset`: of the
@@ -55,7 +67,7 @@ static void begin_part(struct access *part, const struct fields *fields, uint32_
 {
     uint64_t start = fields->bits == 1 ? offset - offset % REGISTERS_BYTES : GIC_ICFGR;
 
-    part->offset = start + number / fields->count * WORD_BYTES;
+    part->offset = start + (uint64_t)WORD_BYTES * (number / fields->count);
     part->bytes = WORD_BYTES;
 }
 
@@ -79,8 +91,7 @@ static enum access_result access_word(struct vcpu *vcpu, struct access *access,
         if (result == ACCESS_AGAIN) {
             return result;
         }
-        found = part.value / (field(&target, number) & -field(&target, number)) &
-                ((UINT64_C(1) << fields->bits) - 1);
+        found = part.value >> field_shift(&target, number) & lowest_field(fields);
     }
     if (access->write) {
         access->value &= ~(shown | own);
@@ -88,7 +99,9 @@ static enum access_result access_word(struct vcpu *vcpu, struct access *access,
     }
     result = distributor_access_own(vcpu, access);
     access->value &= ~(shown | own);
-    access->value |= shown & (found * (shown & -shown));
+    if (shown != 0) {
+        access->value |= found << field_shift(fields, described->console_shown);
+    }
     return result;
 }
 

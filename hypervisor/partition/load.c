@@ -95,11 +95,12 @@ static void copy(struct partition *partition, const struct description_image *im
  * numbers, because the guest would take the zeroes for some. */
 static void seed(const struct description_partition *described, struct generator *generator)
 {
-    struct tree_seeds *seeds =
-        (struct tree_seeds *)(uintptr_t)physical_of(described, described->tree_seeds);
+    uint64_t address =
+        described->tree_seeds != 0 ? physical_of(described, described->tree_seeds) : 0;
+    struct tree_seeds *seeds = (struct tree_seeds *)(uintptr_t)address;
     uint32_t words[GENERATOR_WORDS];
 
-    if (described->tree_seeds == 0) {
+    if (seeds == NULL) {
         return;
     }
     if (!generator->is_seeded) {
