@@ -73,10 +73,11 @@ def _lines(guest: GuestProcess, name: str) -> list[list[list[str]]]:
     found = re.findall(rf"^{name}\| (.*)$", guest.console().replace("\r", ""), re.M)
     whole = [line for line, after in pairwise([*found, ""]) if not after.startswith(line)]
     lives: list[list[list[str]]] = []
-    for words in (line.split() for line in whole):
+    for words in (line.split() for line in whole if line.strip()):
         if words[0] == "clock":
             lives.append([])
-        lives[-1].append(words)
+        if lives:  # otherwise it is the beginning of the first line
+            lives[-1].append(words)
     return [life for life in lives if life[-1][0] == "invalid" and len(life[-1][-1]) == _DIGITS]
 
 
