@@ -106,7 +106,7 @@ static int write_to_page(void)
         arch_mmu_remap(page, PAGE_BYTES) == RESULT_OK) {
         *(volatile uint64_t *)(uintptr_t)(address + 8) = 0;
     }
-    print("FAIL: the hypervisor has not stopped the write\n");
+    print("FAIL: the write has raised no abort\n");
     return 1;
 }
 

@@ -27,7 +27,6 @@ _PROCESSORS = ("cortex-a53", "cortex-a72", "neoverse-n1", "neoverse-v1", "max")
 # ID_AA64*_EL1 and ID_*_EL1), with the value that means "not implemented" where that is not 0.
 _HIDDEN = {
     (4, 0, 12): "EL3",
-    (4, 0, 8): "EL2",
     (4, 0, 28): "RAS",
     (4, 0, 32): "SVE",
     (4, 0, 36): "SEL2",

@@ -254,9 +254,9 @@ static const struct fault faults[] = {
 
     {IMAGE, 0, 0x4001, {CONTROL(images[0].offset, 0x4001)}},
     {IMAGE, 0, 0x1000, {CONTROL(images[0].offset, 0x1000)}},
-    {IMAGE, 0, 0x4000, {CONTROL(images[0].bytes, 0)}},
-    {IMAGE, 0, 0x4000, {CONTROL(images[0].bytes, DESCRIPTION_ROOM - 0x4000 + 1)}},
-    {IMAGE, 0, 0x4000, {CONTROL(images[0].bytes, UINT64_MAX)}},
+    {IMAGE, 0, 0x4400, {CONTROL(images[0].bytes, 0)}},
+    {IMAGE, 0, 0x4400, {CONTROL(images[0].bytes, DESCRIPTION_ROOM - 0x4400 + 1)}},
+    {IMAGE, 0, 0x4400, {CONTROL(images[0].bytes, UINT64_MAX)}},
     {IMAGE, 1, DESCRIPTION_ROOM, {LINUX(images[0].offset, DESCRIPTION_ROOM)}},
     {IMAGE, 1, 0xfffffffffffff000, {LINUX(images[0].offset, 0xfffffffffffff000)}},
     {LOAD, 1, 0x5ffff001, {LINUX(images[0].guest, 0x5ffff001)}},
