@@ -65,8 +65,8 @@ class Case:
 # Otherwise it always goes to the first partition with listed ones (decision 0039), and the
 # terminal's, too. Partitions that share a core have listed interrupts.
 _CASES = [
-    # One interrupt for the event, and one of the timer a second later (decision 0062). Another one at
-    # the neighbour's start, unless the rogue was quicker.
+    # One interrupt for the event, and one of the timer a second later (decision 0062). Another one
+    # at the neighbour's start, unless the rogue was quicker.
     Case("direct", _ROGUE + _NEIGHBOUR.format(1) + _CONTROL.format(2), (1, 2, 3)),
     Case("listed", _ROGUE + _LISTED + _NEIGHBOUR.format(1) + _CONTROL.format(2), (0,)),
     Case("neighbour-listed", _ROGUE + _NEIGHBOUR.format(1) + _LISTED + _CONTROL.format(2)),
