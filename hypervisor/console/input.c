@@ -13,6 +13,8 @@
 /* Most of those that are Ctrl-], or Ctrl-^ and the key after it, because these take longer. */
 #define SPECIAL_KEYS 4u
 
+_Static_assert(BATCH <= INPUT_FLOW_ROOM, "a batch fits");
+
 /* The key before was Ctrl-^. */
 static bool follows_command_key __attribute__((section(".bss.monitor_shared")));
 
@@ -33,13 +35,6 @@ static void give_input(const struct description *system, uint32_t partition)
     terminal_give_input(partition);
     input_flow_resume();
     route_uart_interrupt(system, partition);
-}
-
-/* Returns true if the partition's keys have to wait in the PL011, because its queue has no room for
- * a batch, which may begin with the second key of a Ctrl-^ before it. */
-static bool has_to_wait(uint32_t partition)
-{
-    return terminal_key_room(partition) <= BATCH && !input_flow_is_deaf(partition);
 }
 
 /* Returns the next partition that has a console, in the description's order. At least one partition
@@ -204,11 +199,11 @@ struct input_calls input_receive(const struct description *system, uint64_t now)
     if (notify_waiting_partitions(system, owner)) {
         calls.called |= UINT32_C(1) << owner;
     }
-    if (!has_to_wait(owner)) {
+    if (!input_flow_has_to_wait(owner)) {
         read_keys(system, owner, &calls);
     }
-    if (terminal_input_owner() == owner && has_to_wait(owner)) {
-        input_flow_pause(now);
+    if (terminal_input_owner() == owner && input_flow_has_to_wait(owner)) {
+        input_flow_pause(owner, now);
     }
     return calls;
 }

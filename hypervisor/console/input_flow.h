@@ -16,11 +16,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Room of a queue, in keys, below which its partition's bytes wait: a batch that input.c reads,
+ * which may begin with the second key of a Ctrl-^ before it. */
+#define INPUT_FLOW_ROOM 16u
+
 /* Begins with a flow for all partitions. Boot. */
 void input_flow_start(void);
 
-/* Disables the PL011's interrupts for input from `now` on. */
-void input_flow_pause(uint64_t now);
+/* Disables the PL011's interrupts for input from `now` on, unless the partition, which has the
+ * input, has taken bytes meanwhile. */
+void input_flow_pause(uint32_t partition, uint64_t now);
 
 /* Enables them again, if they are disabled. */
 void input_flow_resume(void);
@@ -28,8 +33,8 @@ void input_flow_resume(void);
 /* Returns the time at which they were disabled; 0: they are enabled. */
 uint64_t input_flow_paused_since(void);
 
-/* Returns true if the partition's queue is not waited for. `partition`: index. */
-bool input_flow_is_deaf(uint32_t partition);
+/* Returns true if the partition's bytes have to wait in the PL011. `partition`: index. */
+bool input_flow_has_to_wait(uint32_t partition);
 
 /* If the interrupts have been disabled for `second` ticks, makes the partition that has the input
  * deaf, and enables them. */

@@ -343,7 +343,7 @@ static void test_guest_that_reads_nothing(void **state)
     assert_string_equal(fixture_printed(), "bulkhead| the input is for linux\r\n");
 }
 
-/* What was typed for a guest that did not read it is there for the next one. */
+/* Bytes that a guest has not read are there for the next one. */
 static void test_input_that_waits_for_the_next_guest(void **state)
 {
     const char *text = long_text(CONSOLE_INPUT_BYTES + 50);
