@@ -47,7 +47,7 @@ static void make_control(struct description_partition *partition)
         .image_count = 2,
         .memories = {{0, 0x41000000, 32 * MIB}, {0x4000000, 0x43000000, 4096}},
         .devices = {{0x9010000, 0x1000}},
-        .images = {{0x4400, 0x80000, 0x12345}, {0x17000, 0x1000008, 8}},
+        .images = {{DESCRIPTION_FIRST_IMAGE, 0x80000, 0x11345}, {0x17000, 0x1000008, 8}},
     };
     partition->interrupts[1] = 1u << 8 | 1u << 2;
     partition->edges[1] = 1u << 8;

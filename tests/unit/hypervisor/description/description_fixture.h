@@ -8,6 +8,10 @@
 
 #define DESCRIPTION_ROOM UINT64_C(0x19000) /* bytes of the description and its images */
 
+/* Offset of the first image: the first page after the description. */
+#define DESCRIPTION_FIRST_IMAGE \
+    ((sizeof(struct description) + DESCRIPTION_PAGE_BYTES - 1) & ~(DESCRIPTION_PAGE_BYTES - 1))
+
 /* Makes a description with four cores and seals it. Partition 0 ("control") owns one core,
  * partition 1 ("linux") two; no partition owns the fourth. */
 void description_make(struct description *description);

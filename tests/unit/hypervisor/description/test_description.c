@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #define NOONE DESCRIPTION_NO_PARTITION
+#define FIRST DESCRIPTION_FIRST_IMAGE
 
 struct change {
     size_t offset;
@@ -252,11 +253,11 @@ static const struct fault faults[] = {
     {SERVER, 1, 2, {LINUX(vcpus[1].server, 1)}},
     {SLOTS, 1, 2, {LINUX(vcpus[1].slot_interval, 1)}},
 
-    {IMAGE, 0, 0x4001, {CONTROL(images[0].offset, 0x4001)}},
-    {IMAGE, 0, 0x1000, {CONTROL(images[0].offset, 0x1000)}},
-    {IMAGE, 0, 0x4400, {CONTROL(images[0].bytes, 0)}},
-    {IMAGE, 0, 0x4400, {CONTROL(images[0].bytes, DESCRIPTION_ROOM - 0x4400 + 1)}},
-    {IMAGE, 0, 0x4400, {CONTROL(images[0].bytes, UINT64_MAX)}},
+    {IMAGE, 0, FIRST + 1, {CONTROL(images[0].offset, FIRST + 1)}},
+    {IMAGE, 0, FIRST - 0x1000, {CONTROL(images[0].offset, FIRST - 0x1000)}},
+    {IMAGE, 0, FIRST, {CONTROL(images[0].bytes, 0)}},
+    {IMAGE, 0, FIRST, {CONTROL(images[0].bytes, DESCRIPTION_ROOM - FIRST + 1)}},
+    {IMAGE, 0, FIRST, {CONTROL(images[0].bytes, UINT64_MAX)}},
     {IMAGE, 1, DESCRIPTION_ROOM, {LINUX(images[0].offset, DESCRIPTION_ROOM)}},
     {IMAGE, 1, 0xfffffffffffff000, {LINUX(images[0].offset, 0xfffffffffffff000)}},
     {LOAD, 1, 0x5ffff001, {LINUX(images[0].guest, 0x5ffff001)}},
@@ -632,7 +633,7 @@ static void fill(struct description_partition *partition, uint32_t index, uint64
     partition->function_count = DESCRIPTION_FUNCTIONS_MAX;
     for (uint32_t i = 0; i < DESCRIPTION_MEMORIES_MAX; i++, page += 0x1000) {
         partition->memories[i] = (struct description_memory){page, page, 0x1000};
-        partition->images[i] = (struct description_image){0x4000, page, 1};
+        partition->images[i] = (struct description_image){DESCRIPTION_FIRST_IMAGE, page, 1};
     }
     for (uint32_t i = 0; i < DESCRIPTION_DEVICES_MAX; i++, page += 0x1000) {
         partition->devices[i] = (struct description_device){page, 0x1000};
