@@ -83,22 +83,22 @@ static uint32_t handle_smmu(struct processor *processor)
     return cause;
 }
 
-/* Handles an interrupt of one of the hypervisor's devices. */
-static void handle_device(struct processor *processor, uint32_t number)
+/* Handles the interrupt of one of the hypervisor's devices, or the core's SPI for messages. */
+static void handle_spi(struct processor *processor, uint32_t number)
 {
     struct vcpu *vcpu = processor->vcpu;
     const struct description_board *board = &vcpu->partition->constant.system->board;
 
-    uint32_t cause = DESCRIPTION_NO_PARTITION;
-
     if (number == board->uart_interrupt) {
-        cause = handle_terminal(vcpu);
+        uint32_t cause = handle_terminal(vcpu);
+
         watch_limit_pauses(processor);
+        scheduler_device_interrupt(vcpu, cause);
     } else if (number == board->smmu_interrupt) {
-        cause = handle_smmu(processor);
+        scheduler_device_interrupt(vcpu, handle_smmu(processor));
+    } else {
+        scheduler_message(vcpu);
     }
-    scheduler_name_cause(cause);
-    scheduler_message(vcpu);
 }
 
 static void handle_own_interrupt(struct vcpu *vcpu, uint32_t number)
@@ -115,7 +115,7 @@ static void handle_own_interrupt(struct vcpu *vcpu, uint32_t number)
         scheduler_message(vcpu);
         break;
     default:
-        handle_device(processor_this(), number);
+        handle_spi(processor_this(), number);
         break;
     }
 }

@@ -62,7 +62,7 @@ static enum access_result request_access(struct vcpu *vcpu, uint32_t number, str
          * executes. */
         if ((__atomic_fetch_or(&partition->atomic.mail[number], MAIL_REQUEST, __ATOMIC_ACQ_REL) &
              MAIL_WAITING) == 0) {
-            gic_send(partition, number);
+            gic_call_core(partition, partition_core(partition, number));
         }
     }
     return ACCESS_AGAIN;

@@ -84,21 +84,29 @@ static bool note_message(struct partition *partition, uint32_t vcpu)
             MAIL_MESSAGE) == 0;
 }
 
-void gic_send_many(struct partition *partition, uint32_t vcpus)
+void gic_call_vcpus(const struct partition *partition, uint32_t vcpus)
 {
     const struct description *system = partition->constant.system;
     uint32_t cores = 0;
 
     for (uint32_t left = vcpus; left != 0; left &= left - 1) {
-        uint32_t vcpu = (uint32_t)__builtin_ctz(left);
-
-        if (note_message(partition, vcpu)) {
-            cores |= UINT32_C(1) << partition->constant.described->vcpus[vcpu].core;
-        }
+        cores |= UINT32_C(1) << partition->constant.described->vcpus[__builtin_ctz(left)].core;
     }
     for (; cores != 0; cores &= cores - 1) {
         gic_call_core(partition, &system->cores[__builtin_ctz(cores)]);
     }
+}
+
+void gic_send_many(struct partition *partition, uint32_t vcpus)
+{
+    uint32_t uncalled = 0;
+
+    for (uint32_t left = vcpus; left != 0; left &= left - 1) {
+        uint32_t vcpu = (uint32_t)__builtin_ctz(left);
+
+        uncalled |= note_message(partition, vcpu) ? UINT32_C(1) << vcpu : 0;
+    }
+    gic_call_vcpus(partition, uncalled);
 }
 
 void gic_send(struct partition *partition, uint32_t vcpu)

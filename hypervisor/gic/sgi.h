@@ -20,6 +20,10 @@ void gic_send(struct partition *partition, uint32_t vcpu);
 /* Sends a message to several VCPUs, bit n for VCPU n, and calls each of their cores once. */
 void gic_send_many(struct partition *partition, uint32_t vcpus);
 
+/* Calls the core of each of these VCPUs once, for mail that they have got. The core's monitor sees
+ * everything that this core wrote before. */
+void gic_call_vcpus(const struct partition *partition, uint32_t vcpus);
+
 /* Sends a message to any core: GIC_OWN_SGI, or the core's SPI for messages. `partition`: one whose
  * monitor executes on this core. The core's monitor sees everything that this core wrote before. */
 void gic_call_core(const struct partition *partition, const struct description_core *core);

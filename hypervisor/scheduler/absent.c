@@ -54,9 +54,10 @@ void scheduler_limit_pause(struct processor *processor, uint64_t time)
     (void)time;
 }
 
-void scheduler_name_cause(uint32_t partition)
+void scheduler_device_interrupt(struct vcpu *vcpu, uint32_t partition)
 {
     (void)partition;
+    interrupt_handle_messages(vcpu);
 }
 
 void scheduler_message(struct vcpu *vcpu)

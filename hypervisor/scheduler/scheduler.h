@@ -61,15 +61,16 @@ void scheduler_timer(struct processor *processor);
  * scheduler_timer() calls watch_end_pauses() then. */
 void scheduler_limit_pause(struct processor *processor, uint64_t time);
 
-/* Names the partition for which an interrupt of the hypervisor's device is: scheduler_message()
- * charges the exit to its boot VCPU, if this core has that VCPU, whether it has been woken for an
- * earlier message or not. `partition`: index, or DESCRIPTION_NO_PARTITION. */
-void scheduler_name_cause(uint32_t partition);
-
 /* Wakes the VCPUs of the processor for which there are messages (interrupt_handle_messages(),
- * gic_send()). They pay for this, and handle the messages when they execute. On a processor that is
- * not shared, handles those for `vcpu`. */
+ * gic_send()), SGIs or requests. They pay for this, and handle the messages when they execute. On a
+ * processor that is not shared, handles those for `vcpu`. Takes the mail of `vcpu`. */
 void scheduler_message(struct vcpu *vcpu);
+
+/* Does so after an interrupt of the hypervisor's device, except that it takes no mail. Charges the
+ * exit to the boot VCPU of the partition for which the interrupt was, if this core has that VCPU,
+ * whether it has been woken for an earlier message or not. `partition`: index, or
+ * DESCRIPTION_NO_PARTITION. */
+void scheduler_device_interrupt(struct vcpu *vcpu, uint32_t partition);
 
 /* Carries out a guest's write to ICC_SGI1R_EL1, if its partition has VCPUs on shared cores.
  * `value`: the value that it writes. Returns ACCESS_REFUSED if the write names targets outside of

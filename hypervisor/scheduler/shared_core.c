@@ -484,16 +484,15 @@ void scheduler_timer(struct processor *processor)
     instruction_barrier(); /* the timer's line is low before its interrupt ends */
 }
 
-/* Returns true if there is a message for the VCPU for which it has not been woken. */
-static bool has_new_message(const struct vcpu *vcpu)
+/* Returns true if there is mail for the VCPU for which it has not been woken. */
+static bool has_new_mail(const struct vcpu *vcpu)
 {
     return !vcpu->shared->is_called &&
-           ((__atomic_load_n(mail_of(vcpu), __ATOMIC_ACQUIRE) & MAIL_MESSAGE) != 0 ||
-            recall_is_called(vcpu));
+           (__atomic_load_n(mail_of(vcpu), __ATOMIC_ACQUIRE) != 0 || recall_is_called(vcpu));
 }
 
-/* Wakes a VCPU for which there is a message. The message stays in the mail until the VCPU executes:
- * whoever sends another one finds it there, and does not interrupt this core again. */
+/* Wakes a VCPU that has mail. It has a message from now on until it executes: whoever sends another
+ * one finds it there, and does not interrupt this core again. */
 static void call_vcpu(struct processor *processor, struct vcpu *vcpu)
 {
     (void)__atomic_fetch_or(mail_of(vcpu), MAIL_MESSAGE, __ATOMIC_RELAXED);
@@ -506,14 +505,14 @@ static void call_vcpu(struct processor *processor, struct vcpu *vcpu)
 /* Most VCPUs that are woken in one exit, so that no exit takes long. */
 #define CALLED_AT_ONCE 4u
 
-/* Wakes the VCPUs for which there are messages. Returns the number of VCPUs. If there are more than
+/* Wakes the VCPUs that have mail. Returns the number of VCPUs. If there are more than
  * a few, the core calls itself, and wakes the others in another exit. */
 static unsigned call_vcpus(struct processor *processor)
 {
     unsigned count = 0;
 
     for (struct vcpu *vcpu = processor->vcpus; vcpu != NULL; vcpu = vcpu->next) {
-        if (!has_new_message(vcpu)) {
+        if (!has_new_mail(vcpu)) {
             continue;
         }
         if (count == CALLED_AT_ONCE) {
@@ -526,39 +525,47 @@ static unsigned call_vcpus(struct processor *processor)
     return count;
 }
 
-void scheduler_name_cause(uint32_t partition)
-{
-    const struct processor *processor = processor_this();
-
-    if (processor->shared == NULL) {
-        return;
-    }
-    processor->shared->last_called = NULL;
-    for (struct vcpu *vcpu = processor->vcpus; vcpu != NULL; vcpu = vcpu->next) {
-        if (vcpu->number == 0 && vcpu->partition->constant.index == partition) {
-            processor->shared->last_called = vcpu;
-        }
-    }
-}
-
-void scheduler_message(struct vcpu *vcpu)
+/* Wakes the VCPUs that have mail or, if there are none, the VCPU for which the last message was. On
+ * a processor that is not shared, handles the message for `vcpu`. */
+static void wake_called(struct vcpu *vcpu)
 {
     struct processor *processor = processor_this();
     struct shared_core *core = processor->shared;
 
-    if (core != NULL && call_vcpus(processor) == 0 && core->last_called != NULL) {
-        wake_vcpu(processor, core->last_called);
-    }
     if (core == NULL) {
         take_message(vcpu);
+    } else if (call_vcpus(processor) == 0 && core->last_called != NULL) {
+        wake_vcpu(processor, core->last_called);
     }
+}
+
+void scheduler_device_interrupt(struct vcpu *vcpu, uint32_t partition)
+{
+    const struct processor *processor = processor_this();
+
+    if (processor->shared != NULL) {
+        processor->shared->last_called = NULL;
+        for (struct vcpu *other = processor->vcpus; other != NULL; other = other->next) {
+            if (other->number == 0 && other->partition->constant.index == partition) {
+                processor->shared->last_called = other;
+            }
+        }
+    }
+    wake_called(vcpu);
+}
+
+void scheduler_message(struct vcpu *vcpu)
+{
+    wake_called(vcpu);
     deliver_mail(vcpu);
 }
 
 /* Sends the SGI by mail, because another VCPU may execute on the target's core. Each core is called
- * once for all of its targets, unless it is this one, or the target has mail: then it has been
- * called, and will receive all of it. So a partition interrupts the other VCPU once until the
- * target has executed, however many SGIs it sends. */
+ * once for all of its targets, unless it is this one, or SGIs or a request wait for the target:
+ * then it has been called, and will receive all of them. So a partition interrupts the other VCPU
+ * once until the target has executed, however many SGIs it sends. A message for the target is no
+ * reason not to call the core, because the target may have taken its SGIs, and not the message yet.
+ */
 enum access_result scheduler_send_sgi(struct vcpu *vcpu, uint64_t value)
 {
     struct partition *partition = vcpu->partition;
@@ -583,7 +590,7 @@ enum access_result scheduler_send_sgi(struct vcpu *vcpu, uint64_t value)
             called |= UINT32_C(1) << other;
         }
     }
-    gic_send_many(partition, called);
+    gic_call_vcpus(partition, called);
     if (is_for_this_core) {
         (void)scheduler_charge(
             processor_this()->shared);      /* the VCPU pays for this call until now */
