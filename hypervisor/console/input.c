@@ -7,8 +7,7 @@
 #include "gic/setup.h"
 #include "hypervisor/description.h"
 
-/* Most keys that are read from the PL011 in one exit, and most that a partition takes from its
- * queue in one exit. Further keys cause another exit. */
+/* Most keys that are read from the PL011 in one exit. Further keys cause another exit. */
 #define BATCH 16u
 /* Most of those that are Ctrl-], or Ctrl-^ and the key after it, because these take longer. */
 #define SPECIAL_KEYS 4u
@@ -33,7 +32,7 @@ static void route_uart_interrupt(const struct description *system, uint32_t part
 static void give_input(const struct description *system, uint32_t partition)
 {
     terminal_give_input(partition);
-    input_flow_resume();
+    terminal_resume_input();
     route_uart_interrupt(system, partition);
 }
 
@@ -220,15 +219,7 @@ bool input_can_take(const struct partition *partition)
  * to read the bytes before it. */
 static enum partition_request take_up_to_command(struct partition *partition)
 {
-    uint8_t bytes[BATCH];
-    uint32_t command;
-    uint32_t count = terminal_dequeue_keys(partition->constant.index, bytes, BATCH, &command);
-
-    uart_receive(partition, bytes, count);
-    if (terminal_input_owner() == partition->constant.index) {
-        input_flow_resume();
-    }
-    switch (command) {
+    switch (uart_receive_to_command(partition)) {
     case KEY_STOP:
         return REQUEST_STOP;
     case KEY_RESTART:
@@ -241,8 +232,6 @@ static enum partition_request take_up_to_command(struct partition *partition)
 enum partition_request input_take(struct partition *partition)
 {
     uint32_t index = partition->constant.index;
-    uint8_t bytes[BATCH];
-    uint32_t room, count;
 
     if (!terminal_has_key(index)) {
         return REQUEST_NONE;
@@ -256,11 +245,6 @@ enum partition_request input_take(struct partition *partition)
     if (terminal_has_command(index)) {
         return take_up_to_command(partition);
     }
-    room = uart_input_room(partition);
-    count = terminal_dequeue_typed(index, bytes, room < BATCH ? room : BATCH);
-    if (count != 0) {
-        uart_receive(partition, bytes, count);
-        input_flow_take(partition);
-    }
+    uart_receive(partition);
     return REQUEST_NONE;
 }

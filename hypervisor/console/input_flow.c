@@ -4,14 +4,12 @@
 #include "console/terminal.h"
 
 static struct {
-    uint64_t paused_since;                     /* 0: not paused. Atomic */
     uint32_t deaf;                             /* bit i: partition i. Atomic */
     uint32_t lost[DESCRIPTION_PARTITIONS_MAX]; /* bytes. Atomic */
 } flow __attribute__((section(".bss.monitor_shared")));
 
 void input_flow_start(void)
 {
-    flow.paused_since = 0;
     flow.deaf = 0;
 }
 
@@ -32,43 +30,43 @@ bool input_flow_has_to_wait(uint32_t partition)
 
 void input_flow_pause(uint32_t partition, uint64_t now)
 {
-    /* In this order: a resume in between leaves a pause that input_flow_watch() ends. */
-    terminal_pause_input();
-    __atomic_store_n(&flow.paused_since, now | 1, __ATOMIC_RELAXED);
-    /* The partition removes keys before it looks for a pause. So at least one of the two sees the
-     * other's store. */
-    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    /* The pause begins, and keys are removed, while the terminal's lock is held. So this core sees
+     * the room, or the core that has removed the keys sees the pause: input_flow_make_room(). */
+    terminal_pause_input(now);
     if (!is_queue_short(partition)) {
-        input_flow_resume();
-    }
-}
-
-void input_flow_resume(void)
-{
-    if (input_flow_paused_since() != 0) {
-        __atomic_store_n(&flow.paused_since, 0, __ATOMIC_RELAXED);
         terminal_resume_input();
     }
 }
 
-uint64_t input_flow_paused_since(void)
+/* Makes the partition deaf, unless it has removed keys meanwhile. Returns true if it is deaf. */
+static bool make_deaf(uint32_t partition)
 {
-    return __atomic_load_n(&flow.paused_since, __ATOMIC_RELAXED);
+    uint32_t bit = UINT32_C(1) << partition;
+
+    (void)__atomic_fetch_or(&flow.deaf, bit, __ATOMIC_RELAXED);
+    /* The partition removes keys before it looks whether it is deaf: input_flow_take(). So at least
+     * one of the two sees the other's store. */
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    if (is_queue_short(partition)) {
+        return true;
+    }
+    (void)__atomic_fetch_and(&flow.deaf, ~bit, __ATOMIC_RELAXED);
+    return false;
 }
 
 void input_flow_watch(const struct description *system, uint64_t now, uint64_t second)
 {
-    uint64_t since = input_flow_paused_since();
+    uint64_t since = terminal_input_paused_since();
     uint32_t owner = terminal_input_owner();
 
-    if (since == 0 || now - since < second) {
+    /* Another core may have begun the pause after `now`. */
+    if (since == 0 || now < since + second) {
         return;
     }
-    if (owner != DESCRIPTION_NO_PARTITION && input_flow_has_to_wait(owner)) {
-        (void)__atomic_fetch_or(&flow.deaf, UINT32_C(1) << owner, __ATOMIC_RELAXED);
+    if (owner != DESCRIPTION_NO_PARTITION && input_flow_has_to_wait(owner) && make_deaf(owner)) {
         terminal_print("%s takes no input: further bytes are lost", system->partitions[owner].name);
     }
-    input_flow_resume();
+    terminal_resume_input();
 }
 
 void input_flow_lose(uint32_t partition, uint32_t bytes)
@@ -78,14 +76,19 @@ void input_flow_lose(uint32_t partition, uint32_t bytes)
     }
 }
 
+void input_flow_make_room(uint32_t partition)
+{
+    if (terminal_input_owner() == partition) {
+        terminal_resume_input();
+    }
+}
+
 void input_flow_take(const struct partition *partition)
 {
     uint32_t index = partition->constant.index, bit = UINT32_C(1) << index, lost;
 
-    __atomic_thread_fence(__ATOMIC_SEQ_CST); /* that of input_flow_pause() */
-    if (terminal_input_owner() == index) {
-        input_flow_resume();
-    }
+    input_flow_make_room(index);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST); /* that of make_deaf() */
     if (!is_deaf(index) || (__atomic_fetch_and(&flow.deaf, ~bit, __ATOMIC_RELAXED) & bit) == 0) {
         return;
     }

@@ -23,15 +23,10 @@
 /* Begins with a flow for all partitions. Boot. */
 void input_flow_start(void);
 
-/* Disables the PL011's interrupts for input from `now` on, unless the partition, which has the
- * input, has taken bytes meanwhile. */
+/* Disables the PL011's interrupts for input from `now` on, or leaves them disabled, unless the
+ * partition, which has the input, has taken bytes meanwhile. terminal_input_paused_since() returns
+ * the begin of the pause. */
 void input_flow_pause(uint32_t partition, uint64_t now);
-
-/* Enables them again, if they are disabled. */
-void input_flow_resume(void);
-
-/* Returns the time at which they were disabled; 0: they are enabled. */
-uint64_t input_flow_paused_since(void);
 
 /* Returns true if the partition's bytes have to wait in the PL011. `partition`: index. */
 bool input_flow_has_to_wait(uint32_t partition);
@@ -43,8 +38,11 @@ void input_flow_watch(const struct description *system, uint64_t now, uint64_t s
 /* Counts bytes for the partition that were lost. */
 void input_flow_lose(uint32_t partition, uint32_t bytes);
 
-/* The partition has taken bytes: it is deaf no more. Enables the interrupts, if it has the input.
- */
+/* Keys were removed from the partition's queue: enables the interrupts, if it has the input.
+ * `partition`: index. */
+void input_flow_make_room(uint32_t partition);
+
+/* Does the same for bytes that the partition has taken: it is deaf no more. */
 void input_flow_take(const struct partition *partition);
 
 #endif

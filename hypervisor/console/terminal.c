@@ -44,16 +44,17 @@ _Static_assert(DESCRIPTION_PARTITIONS_MAX *(PARTITION_BYTES + LAST_BYTES + EVENT
 
 static struct {
     struct ticket_lock lock;
-    uintptr_t uart;      /* address of the PL011's registers; 0: the board has no terminal */
-    bool shared;         /* several monitors print, so that the lock is taken. It needs the MMU */
-    bool stuck;          /* the PL011's FIFO stayed full for POLLS_MAX polls */
-    uint32_t line;       /* the partition whose line is incomplete, or NOBODY */
-    uint32_t input;      /* the partition that has the input, or NOBODY */
-    bool listening;      /* the PL011's interrupt is routed to a core */
-    bool sending;        /* the PL011's transmit interrupt is enabled */
-    bool paused;         /* its interrupts for input are disabled. Atomic: read without the lock */
-    uint32_t waiting;    /* bit i: partition i found no room in the ring */
-    uint32_t unreported; /* number of elements of `dropped` whose count is not 0. Atomic */
+    uintptr_t uart;        /* address of the PL011's registers; 0: the board has no terminal */
+    bool shared;           /* several monitors print, so that the lock is taken. It needs the MMU */
+    bool stuck;            /* the PL011's FIFO stayed full for POLLS_MAX polls */
+    uint32_t line;         /* the partition whose line is incomplete, or NOBODY */
+    uint32_t input;        /* the partition that has the input, or NOBODY */
+    bool listening;        /* the PL011's interrupt is routed to a core */
+    bool sending;          /* the PL011's transmit interrupt is enabled */
+    uint64_t paused_since; /* CNTPCT_EL0 at which its interrupts for input were disabled; 0: they
+                            * are enabled. Atomic: read without the lock */
+    uint32_t waiting;      /* bit i: partition i found no room in the ring */
+    uint32_t unreported;   /* number of elements of `dropped` whose count is not 0. Atomic */
     /* By writer: messages dropped since the last report of them. `name`: the partition that they
      * are about; NULL for those of no partition. */
     struct dropped {
@@ -116,7 +117,7 @@ static bool has_to_send(void)
 static void update_interrupts(void)
 {
     terminal.sending = has_to_send();
-    board_uart_set_interrupts(terminal.uart, terminal.input != NOBODY && !terminal.paused,
+    board_uart_set_interrupts(terminal.uart, terminal.input != NOBODY && terminal.paused_since == 0,
                               terminal.sending);
 }
 
@@ -450,24 +451,35 @@ uint32_t terminal_send_output(void)
     return wake;
 }
 
-static void set_paused(bool paused)
+/* The time and the enable in the PL011 change together, while the lock is held: so a pause and an
+ * end of it on another core leave no pause without a time. */
+static void set_paused_since(uint64_t time)
 {
-    lock_terminal();
-    __atomic_store_n(&terminal.paused, paused, __ATOMIC_RELAXED);
+    __atomic_store_n(&terminal.paused_since, time, __ATOMIC_RELAXED);
     update_interrupts();
-    unlock_terminal();
 }
 
-void terminal_pause_input(void)
+void terminal_pause_input(uint64_t now)
 {
-    set_paused(true);
+    lock_terminal();
+    if (terminal.paused_since == 0) {
+        set_paused_since(now | 1);
+    }
+    unlock_terminal();
 }
 
 void terminal_resume_input(void)
 {
-    if (__atomic_load_n(&terminal.paused, __ATOMIC_RELAXED)) {
-        set_paused(false);
+    if (terminal_input_paused_since() != 0) {
+        lock_terminal();
+        set_paused_since(0);
+        unlock_terminal();
     }
+}
+
+uint64_t terminal_input_paused_since(void)
+{
+    return __atomic_load_n(&terminal.paused_since, __ATOMIC_RELAXED);
 }
 
 /* Takes the lock, because two cores may read while the input moves from one to the other. */

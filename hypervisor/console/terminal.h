@@ -130,10 +130,13 @@ void terminal_give_input(uint32_t partition);
 /* Enables the PL011's interrupts, which are routed to a core now: for input, if a partition has the
  * input, and for transmission when it is needed. Boot, after terminal_give_input(). */
 void terminal_enable_interrupts(void);
-/* Disables the PL011's interrupts for input: bytes stay in its FIFO. Any core. */
-void terminal_pause_input(void);
+/* Disables the PL011's interrupts for input: bytes stay in its FIFO. If they are disabled already,
+ * their pause goes on, and its begin does not change. `now`: CNTPCT_EL0. Any core. */
+void terminal_pause_input(uint64_t now);
 /* Enables them again, if they are disabled and a partition has the input. Any core. */
 void terminal_resume_input(void);
+/* Returns the time at which they were disabled; 0: they are enabled. Any core. */
+uint64_t terminal_input_paused_since(void);
 /* Moves typed bytes from the PL011 to the partition's queue: at most *count, up to BYTE_SWITCH or
  * BYTE_COMMAND. Bytes that find the queue full are lost: sets *lost to their number. Reduces *count
  * by the number of bytes that were read. Returns true if the last one is BYTE_SWITCH or

@@ -139,8 +139,9 @@ static void raise_interrupt(const struct partition *partition)
     }
 }
 
-/* Most bytes that the receive FIFO gets at a time from the partition's queue. */
-#define REFILL_BYTES 16u
+/* Most keys that are removed from the partition's queue in one exit. Further keys cause another
+ * exit, or follow when the guest reads. */
+#define BATCH 16u
 
 static void add_input(struct virtual_uart *uart, const uint8_t *bytes, uint32_t count)
 {
@@ -150,11 +151,14 @@ static void add_input(struct virtual_uart *uart, const uint8_t *bytes, uint32_t 
     }
 }
 
-/* The guest has emptied the receive FIFO: bytes that found it full follow. */
-static void refill_input(struct partition *partition)
+/* Moves typed bytes from the partition's queue to the receive FIFO, as far as there is room. The
+ * caller holds the lock, so that bytes that two cores move stay in order. */
+static void move_input(struct partition *partition)
 {
-    uint8_t bytes[REFILL_BYTES];
-    uint32_t count = terminal_dequeue_typed(partition->constant.index, bytes, sizeof(bytes));
+    uint8_t bytes[BATCH];
+    uint32_t room = uart_input_room(partition);
+    uint32_t count = terminal_dequeue_typed(partition->constant.index, bytes,
+                                            room < sizeof(bytes) ? room : sizeof(bytes));
 
     if (count != 0) {
         add_input(&partition->uart, bytes, count);
@@ -172,7 +176,7 @@ static uint8_t read_input(struct partition *partition)
         uart->input_first = (uart->input_first + 1) % CONSOLE_INPUT_BYTES;
         uart->input_count--;
         if (uart->input_count == 0 && terminal_has_key(partition->constant.index)) {
-            refill_input(partition);
+            move_input(partition);
         }
     }
     return byte;
@@ -248,17 +252,29 @@ uint32_t uart_input_room(const struct partition *partition)
     return CONSOLE_INPUT_BYTES - __atomic_load_n(&partition->uart.input_count, __ATOMIC_RELAXED);
 }
 
-void uart_receive(struct partition *partition, const uint8_t *bytes, uint32_t count)
+void uart_receive(struct partition *partition)
 {
     struct virtual_uart *uart = &partition->uart;
 
-    if (count == 0) {
-        return;
-    }
     ticket_lock_take(&uart->lock, TICKET_LOCK_PATIENCE);
-    add_input(uart, bytes, count);
+    move_input(partition);
     raise_interrupt(partition);
     ticket_lock_give(&uart->lock);
+}
+
+uint32_t uart_receive_to_command(struct partition *partition)
+{
+    struct virtual_uart *uart = &partition->uart;
+    uint8_t bytes[BATCH];
+    uint32_t command;
+
+    ticket_lock_take(&uart->lock, TICKET_LOCK_PATIENCE);
+    add_input(uart, bytes,
+              terminal_dequeue_keys(partition->constant.index, bytes, sizeof(bytes), &command));
+    raise_interrupt(partition);
+    ticket_lock_give(&uart->lock);
+    input_flow_make_room(partition->constant.index);
+    return command;
 }
 
 bool uart_flush(struct partition *partition, bool end)
@@ -292,7 +308,7 @@ void uart_release_input(struct partition *partition)
     ticket_lock_take(&uart->lock, TICKET_LOCK_PATIENCE);
     uart->input_is_held = false;
     if (uart->input_count == 0 && terminal_has_key(partition->constant.index)) {
-        refill_input(partition);
+        move_input(partition);
     }
     ticket_lock_give(&uart->lock);
 }

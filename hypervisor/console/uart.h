@@ -39,8 +39,14 @@ enum access_result uart_access(struct partition *partition, struct access *acces
 /* Returns the number of bytes for which the receive FIFO has room. Any core of the partition. */
 uint32_t uart_input_room(const struct partition *partition);
 
-/* Adds bytes to the receive FIFO. Those that find it full are lost. Any core of the partition. */
-void uart_receive(struct partition *partition, const uint8_t *bytes, uint32_t count);
+/* Moves typed bytes from the partition's queue to the receive FIFO: 16 at most, as far as there is
+ * room, and none after a command. Any core of the partition. */
+void uart_receive(struct partition *partition);
+
+/* Removes keys from the partition's queue, 16 at most, up to a command. Returns the command, or
+ * KEY_SHOW if there is none. Adds the bytes before it to the receive FIFO. Those that find it full
+ * are lost. Any core of the partition. */
+uint32_t uart_receive_to_command(struct partition *partition);
 
 /* Transmits the FIFO, and prints the part of the current line that is not printed yet, as far as
  * the terminal has room. `end`: the line is complete. Returns true if it printed the current line.

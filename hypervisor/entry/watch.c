@@ -2,6 +2,7 @@
 #include "entry/watch.h"
 
 #include "console/input_flow.h"
+#include "console/terminal.h"
 #include "gic/setup.h"
 #include "partition/refused_dma.h"
 #include "scheduler/scheduler.h"
@@ -76,7 +77,7 @@ static void set_timer(const struct processor *processor)
 
 void watch_limit_pauses(struct processor *processor)
 {
-    uint64_t dma = smmu_paused_since(), input = input_flow_paused_since();
+    uint64_t dma = smmu_paused_since(), input = terminal_input_paused_since();
     uint64_t first = input == 0 || (dma != 0 && dma < input) ? dma : input;
 
     if (first == 0) { /* the pause has ended already */

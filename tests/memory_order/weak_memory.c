@@ -13,6 +13,7 @@
 #define WORDS_MAX    32u
 #define MESSAGES_MAX 64u
 #define EVENTS_MAX   4u
+#define LOCKS_MAX    4u
 #define DATA_MAX     512u
 #define DEPTH_MAX    4096u
 #define STACK_BYTES  65536u
@@ -44,12 +45,13 @@ struct data {
     uint32_t read[MODEL_THREADS];
 };
 
-enum kind { LOAD, STORE, FENCE, END };
+enum kind { LOAD, STORE, FENCE, LOCK, END };
 
 /* The next access of a thread. */
 struct operation {
     enum kind kind;
-    unsigned place;   /* word, or WORDS_MAX + event (a LOAD of an event waits for it) */
+    /* Word, or WORDS_MAX + event (a LOAD of an event waits for it). LOCK: index of the lock. */
+    unsigned place;
     unsigned awaited; /* LOAD: blocked until the word has more messages than this */
 };
 
@@ -66,6 +68,12 @@ struct thread {
 
 struct event {
     uint32_t signals;
+    struct view view;
+};
+
+struct lock {
+    const void *address;
+    bool is_taken;
     struct view view;
 };
 
@@ -86,6 +94,8 @@ static unsigned word_count;
 static struct data data[DATA_MAX];
 static unsigned data_count;
 static struct event events[EVENTS_MAX];
+static struct lock locks[LOCKS_MAX];
+static unsigned lock_count;
 static unsigned running;
 static bool started;
 static struct decision decisions[DEPTH_MAX];
@@ -131,6 +141,9 @@ static bool blocked(const struct thread *thread)
     if (next->kind == END) {
         return true;
     }
+    if (next->kind == LOCK) {
+        return locks[next->place].is_taken;
+    }
     if (next->kind != LOAD) {
         return false;
     }
@@ -147,6 +160,9 @@ static bool dependent(const struct operation *a, const struct operation *b)
 {
     if (a->kind == FENCE || b->kind == FENCE) {
         return a->kind == b->kind;
+    }
+    if (a->kind == LOCK || b->kind == LOCK) {
+        return a->kind == b->kind && a->place == b->place;
     }
     return a->place == b->place && (a->kind == STORE || b->kind == STORE);
 }
@@ -265,12 +281,22 @@ static unsigned word_of(const void *location)
     return WORDS_MAX;
 }
 
+bool model_is_shared(const void *location)
+{
+    return word_of(location) != WORDS_MAX;
+}
+
 static uint64_t plain_load(const void *location, unsigned bytes)
 {
     uint64_t value = 0;
 
     memcpy(&value, location, bytes); /* little-endian */
     return value;
+}
+
+static void plain_store(void *location, unsigned bytes, uint64_t value)
+{
+    memcpy(location, &value, bytes); /* little-endian */
 }
 
 static struct data *data_of(const void *location)
@@ -365,7 +391,7 @@ static void store(void *location, unsigned bytes, uint64_t value, bool releases)
         if (started) {
             access_data(location, true);
         }
-        memcpy(location, &value, bytes);
+        plain_store(location, bytes, value);
         return;
     }
     step((struct operation){.kind = STORE, .place = index});
@@ -398,6 +424,84 @@ void model_store(void *location, unsigned bytes, uint64_t value)
 void model_store_release(void *location, unsigned bytes, uint64_t value)
 {
     store(location, bytes, value, true);
+}
+
+uint64_t model_update(void *location, unsigned bytes, uint64_t keep, uint64_t set, uint64_t add)
+{
+    unsigned index = word_of(location);
+    struct thread *thread = &threads[running];
+    struct word *word = &words[index];
+    struct message *newest, *made;
+    uint64_t before = plain_load(location, bytes), mask = UINT64_MAX >> (64 - 8 * bytes);
+
+    if (!started) {
+        plain_store(location, bytes, ((before & keep) | set) + add);
+        return before;
+    }
+    if (index == WORDS_MAX || word->bytes != bytes) {
+        model_fail("an update of what is no shared word");
+    }
+    step((struct operation){.kind = STORE, .place = index});
+    if (word->count == MESSAGES_MAX) {
+        model_fail("too many stores");
+    }
+    newest = &word->message[word->count - 1];
+    made = &word->message[word->count];
+    join(&thread->heard, &newest->view, true);
+    *made = (struct message){.value = (((newest->value & keep) | set) + add) & mask,
+                             .view = thread->released};
+    join(&made->view, &newest->view, true);
+    made->view.word[index] = (uint8_t)word->count;
+    thread->read[index] = (uint8_t)(word->count - 1);
+    thread->known.word[index] = (uint8_t)word->count++;
+    join(&thread->heard, &thread->known, true);
+    return newest->value;
+}
+
+static unsigned lock_of(const void *address)
+{
+    unsigned index = 0;
+
+    while (index < lock_count && locks[index].address != address) {
+        index++;
+    }
+    if (index == lock_count) {
+        if (lock_count == LOCKS_MAX) {
+            model_fail("too many locks");
+        }
+        locks[lock_count++] = (struct lock){.address = address};
+    }
+    return index;
+}
+
+void model_lock(const void *lock)
+{
+    unsigned index;
+
+    if (!started) {
+        return;
+    }
+    index = lock_of(lock);
+    step((struct operation){.kind = LOCK, .place = index});
+    locks[index].is_taken = true;
+    join(&threads[running].known, &locks[index].view, true);
+    join(&threads[running].heard, &threads[running].known, true);
+}
+
+/* Needs no step: the other thread can continue before the next access, or is blocked until then. */
+void model_unlock(const void *lock)
+{
+    unsigned index;
+
+    if (!started) {
+        return;
+    }
+    index = lock_of(lock);
+    if (!locks[index].is_taken) {
+        model_fail("a lock is given that is not taken");
+    }
+    locks[index].is_taken = false;
+    locks[index].view = threads[running].known;
 }
 
 void model_release(void)
@@ -508,6 +612,7 @@ static void run_once(void)
     memset(threads, 0, sizeof(threads));
     memset(&full_fences, 0, sizeof(full_fences));
     memset(events, 0, sizeof(events));
+    lock_count = 0;
     word_count = 0;
     data_count = 0;
     depth = 0;

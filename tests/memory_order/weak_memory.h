@@ -3,7 +3,7 @@
  * Explores all executions of two small threads under a weak memory model: every order of their
  * accesses, and every value that a load may return.
  *
- * The model is C11 in its repaired form (RC11), without read-modify-writes. A store creates a
+ * The model is C11 in its repaired form (RC11), with relaxed read-modify-writes. A store creates a
  * message. For each location a thread knows the oldest message that it may still read; relaxed
  * loads may return old messages as long as that is coherent. A release store attaches the thread's
  * knowledge to its message, a release fence to all later messages. An acquire load adds the
@@ -44,8 +44,11 @@ struct model_result {
  * an error. */
 struct model_result model_explore(const struct model_program *program, uint64_t limit);
 
-/* Call in prepare(): registers an aligned shared word of 2, 4 or 8 bytes. */
+/* Call in prepare(): registers an aligned shared word of 1, 2, 4 or 8 bytes. */
 void model_share(const void *location, unsigned bytes);
+
+/* Returns true if the location is a shared word. */
+bool model_is_shared(const void *location);
 
 /* Call in a thread. An access inside a larger shared word is an access to a part of it. */
 uint64_t model_load(const void *location, unsigned bytes);
@@ -55,6 +58,16 @@ void model_store_release(void *location, unsigned bytes, uint64_t value);
 void model_release(void);
 void model_acquire(void);
 void model_full(void);
+
+/* Replaces the value of a whole shared word by ((value & keep) | set) + add, without a memory order
+ * of its own. Returns the value before. Reads the newest message, and passes on the knowledge
+ * attached to it, as a read-modify-write in a release sequence does. */
+uint64_t model_update(void *location, unsigned bytes, uint64_t keep, uint64_t set, uint64_t add);
+
+/* Take and give a lock, which is known by its address. A thread is blocked while the other one has
+ * it. Everything before the lock was given is visible after it is taken. */
+void model_lock(const void *lock);
+void model_unlock(const void *lock);
 
 /* Blocks until a shared word has a newer message than the last one that this thread knows of, like
  * a polling loop. The next load returns a newer message. */

@@ -343,6 +343,26 @@ static void test_guest_that_reads_nothing(void **state)
     assert_string_equal(fixture_printed(), "bulkhead| the input is for linux\r\n");
 }
 
+/* Interrupts for output during the second do not prolong it, and neither does a core that has read
+ * the counter before the pause began end it. */
+static void test_pause_lasts_a_second(void **state)
+{
+    (void)state;
+    fake.now = 5 * FIXTURE_SECOND;
+    paste(long_text(1000));
+    take_input();
+    input_flow_watch(&fixture_system, fake.now - 1, FIXTURE_SECOND);
+    assert_int_equal(fake.mask & INTERRUPT_RECEIVE, 0);
+    for (unsigned tenths = 1; tenths < 10; tenths++) {
+        (void)input_receive(&fixture_system, fake.now + tenths * FIXTURE_SECOND / 10);
+    }
+    assert_string_equal(fixture_printed(), "");
+    input_flow_watch(&fixture_system, fake.now + FIXTURE_SECOND + 1, FIXTURE_SECOND);
+    assert_true((fake.mask & INTERRUPT_RECEIVE) != 0);
+    assert_string_equal(fixture_printed(),
+                        "bulkhead| linux takes no input: further bytes are lost\r\n");
+}
+
 /* Bytes that a guest has not read are there for the next one. */
 static void test_input_that_waits_for_the_next_guest(void **state)
 {
@@ -438,6 +458,7 @@ int main(void)
         cmocka_unit_test_setup(test_room_for_the_partition_with_the_input, fixture_set_up),
         cmocka_unit_test_setup(test_pasted_input, fixture_set_up),
         cmocka_unit_test_setup(test_guest_that_reads_nothing, fixture_set_up),
+        cmocka_unit_test_setup(test_pause_lasts_a_second, fixture_set_up),
         cmocka_unit_test_setup(test_input_that_waits_for_the_next_guest, fixture_set_up),
         cmocka_unit_test_setup(test_command_behind_input_that_waits, fixture_set_up),
         cmocka_unit_test_setup(test_many_command_keys, fixture_set_up),
