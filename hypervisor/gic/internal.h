@@ -39,13 +39,14 @@ struct gic_frame gic_distributor(const struct description *system);
 struct gic_frame gic_private(const struct description_core *core);
 
 /* Polls the register at `address` until none of `bits` is set. Returns false if a bit stays set for
- * some 100 us, and after one look if the last wait for the GIC was in vain (docs/waits.md). */
-bool gic_poll_clear(uintptr_t address, uint32_t bits);
+ * some 100 us, or some 3 us if the last wait for the GIC was in vain (docs/waits.md). */
+bool gic_wait_clear(uintptr_t address, uint32_t bits);
 
-/* Does the same. Inline, because the first look is nearly always enough. */
-static inline bool gic_wait_clear(uintptr_t address, uint32_t bits)
+/* Does the same. Inline, because each change between VCPUs waits, and the first look is nearly
+ * always enough. If it is, the GIC may still count as stuck. */
+static inline bool gic_wait_clear_in_change(uintptr_t address, uint32_t bits)
 {
-    return (device_read32(address) & bits) == 0 || gic_poll_clear(address, bits);
+    return (device_read32(address) & bits) == 0 || gic_wait_clear(address, bits);
 }
 
 /* Waits longer, for what takes longer than a write: 100,000 polls at least. Only at the start of

@@ -9,11 +9,13 @@
 
 /* Polls, some 100 us, after which the GIC counts as stuck. */
 #define POLLS_MAX 1000u
-/* Waits in a row, of two polls each after the first. */
-#define LONG_WAITS_MAX 100000u
+/* Polls of a GIC that counts as stuck, some 3 us: enough for one that was slow once. */
+#define POLLS_STUCK 32u
+/* Waits in a row: 100,000 polls. */
+#define LONG_WAITS_MAX 3125u
 
-/* The last wait for the GIC was in vain. Then each wait polls once, so that no later entry takes
- * long. */
+/* The last wait for the GIC was in vain. Then each wait polls less often, so that no later entry
+ * takes long. */
 static bool is_stuck __attribute__((section(".bss.monitor_shared")));
 
 struct gic_frame gic_distributor(const struct description *system)
@@ -30,9 +32,9 @@ struct gic_frame gic_private(const struct description_core *core)
     return (struct gic_frame){base + GIC_FRAME_BYTES, base + GICR_CTLR, GICR_CTLR_WRITE_PENDING};
 }
 
-bool gic_poll_clear(uintptr_t address, uint32_t bits)
+bool gic_wait_clear(uintptr_t address, uint32_t bits)
 {
-    unsigned polls = __atomic_load_n(&is_stuck, __ATOMIC_RELAXED) ? 1 : POLLS_MAX;
+    unsigned polls = __atomic_load_n(&is_stuck, __ATOMIC_RELAXED) ? POLLS_STUCK : POLLS_MAX;
     bool is_set;
 
     do {

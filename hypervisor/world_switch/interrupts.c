@@ -163,7 +163,7 @@ bool interrupts_save(const struct interrupt_resources *resources, struct vcpu *v
     save_lists(resources, saved);
     saved->enabled = device_read32(frame.interrupts + GIC_ISENABLER) & PRIVATE_GUEST;
     device_write32(frame.interrupts + GIC_ICENABLER, PRIVATE_GUEST);
-    if (!gic_wait_clear(frame.control, frame.write_pending)) {
+    if (!gic_wait_clear_in_change(frame.control, frame.write_pending)) {
         report_unsettled(frame.control);
     }
     pending = device_read32(frame.interrupts + GIC_ISPENDR) & PRIVATE_GUEST;

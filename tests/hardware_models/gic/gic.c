@@ -155,7 +155,7 @@ static uint32_t read_distributor(struct gic *gic, const struct gic_access *acces
     switch (access->offset) {
     case GICD_CTLR:
         return gic->control | (gic->two_securities ? 0 : GICD_CTLR_ONE_SECURITY) |
-               (gic->never_settles ? GICD_CTLR_WRITE_PENDING : 0);
+               (gic_is_settling(gic, access) || gic->never_settles ? GICD_CTLR_WRITE_PENDING : 0);
     case GICD_TYPER:
         return gic->type;
     case GICD_IIDR:
@@ -183,13 +183,15 @@ static void write_control(struct gic *gic, const struct gic_access *access)
     gic->control = value & (GROUPS | GICD_CTLR_AFFINITY_ROUTING);
 }
 
-static uint32_t read_redistributor(const struct gic *gic, const struct gic_access *access)
+static uint32_t read_redistributor(struct gic *gic, const struct gic_access *access)
 {
     const struct gic_redistributor *redistributor = &gic->redistributors[access->core];
 
     switch (access->offset) {
     case GICR_CTLR:
-        return redistributor->control | (gic->busy_redistributors ? GICR_CTLR_WRITE_PENDING : 0);
+        return redistributor->control |
+               (gic_is_settling(gic, access) || gic->busy_redistributors ? GICR_CTLR_WRITE_PENDING
+                                                                         : 0);
     case GICR_IIDR:
         return REVISION;
     case GICR_TYPER:

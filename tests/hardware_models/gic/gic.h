@@ -105,6 +105,10 @@ struct gic {
     bool is_late;
     uint32_t chance; /* the last random number */
     struct gic_late_writes late[GIC_MODEL_PERIPHERALS];
+    /* Reads of GICD_CTLR or GICR_CTLR, after a write that disables interrupts, for which RWP is
+     * set. */
+    unsigned settling_reads;
+    unsigned settling[GIC_MODEL_PERIPHERALS]; /* those that are left, by Distributor and core */
     /* Its faults. */
     bool no_routing;          /* affinity routing can't be switched on */
     bool ignores_writes;      /* as a hypervisor may */
@@ -122,6 +126,7 @@ struct gic {
     void (*watch)(const struct gic *gic, const struct gic_access *access);
     unsigned reads;
     unsigned writes;
+    unsigned control_reads; /* of GICD_CTLR and GICR_CTLR */
 };
 
 /* As after power-on: affinity routing off, all cores asleep, with Redistributors of two frames. */

@@ -15,9 +15,12 @@ uint64_t gic_table(const struct gic *gic, uint64_t value);
 void gic_carry_out(struct gic *gic, const struct gic_access *access);
 
 /* late.c: keep a write for later; let all writes arrive that precede a read; note which interrupts
- * a write disables. */
+ * a write disables, and that RWP is set. */
 void gic_late_write(struct gic *gic, const struct gic_access *access);
 void gic_late_read(struct gic *gic, const struct gic_access *access);
 void gic_late_disable(struct gic *gic, const struct gic_access *access);
+
+/* late.c: returns true if RWP is set for this read of GICD_CTLR or GICR_CTLR. */
+bool gic_is_settling(struct gic *gic, const struct gic_access *access);
 
 #endif

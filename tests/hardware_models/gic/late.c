@@ -4,9 +4,15 @@
 #include <devices/gic_registers.h>
 #include <string.h>
 
+/* Returns the index of the Distributor or of a Redistributor among the peripherals. */
+static unsigned peripheral_of(const struct gic_access *access)
+{
+    return access->frame == GIC_DISTRIBUTOR ? 0 : 1 + access->core;
+}
+
 static struct gic_late_writes *late_writes(struct gic *gic, const struct gic_access *access)
 {
-    return &gic->late[access->frame == GIC_DISTRIBUTOR ? 0 : 1 + access->core];
+    return &gic->late[peripheral_of(access)];
 }
 
 static void arrive_oldest(struct gic *gic, struct gic_late_writes *late)
@@ -60,10 +66,24 @@ void gic_late_disable(struct gic *gic, const struct gic_access *access)
         access->frame == GIC_PRIVATE ? &gic->redistributors[access->core].bank : &gic->distributor;
     uint32_t word = access->offset % 0x80 / 4;
 
-    if (gic->is_late && (access->frame == GIC_PRIVATE || access->frame == GIC_DISTRIBUTOR) &&
-        access->offset >= GIC_ICENABLER && access->offset < GIC_ICENABLER + 0x80) {
+    if ((access->frame != GIC_PRIVATE && access->frame != GIC_DISTRIBUTOR) ||
+        access->offset < GIC_ICENABLER || access->offset >= GIC_ICENABLER + 0x80) {
+        return;
+    }
+    gic->settling[peripheral_of(access)] = gic->settling_reads;
+    if (gic->is_late) {
         bank->disabling[word] |= bank->enabled[word] & (uint32_t)access->value;
     }
+}
+
+bool gic_is_settling(struct gic *gic, const struct gic_access *access)
+{
+    unsigned *left = &gic->settling[peripheral_of(access)];
+    bool is_settling = *left != 0;
+
+    gic->control_reads++;
+    *left -= is_settling ? 1 : 0;
+    return is_settling;
 }
 
 /* Returns true once in four times. */

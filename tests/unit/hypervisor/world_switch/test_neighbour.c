@@ -18,6 +18,7 @@
 #include "gic/system_registers.h"
 #include "scheduler/core.h"
 #include "unit/hypervisor/gic/machine.h"
+#include "unit/hypervisor/gic/slow.h"
 #include <devices/gic_registers.h>
 #include <string.h>
 
@@ -91,9 +92,74 @@ static void test_list_registers_are_kept(void **state)
     }
 }
 
+/* Returns the number of polls since the last call, and whether a wait was in vain: then the
+ * partition is stopped, as for a device that does not answer. */
+static unsigned polls(bool *is_unsettled)
+{
+    unsigned count = made.gic.control_reads;
+
+    *is_unsettled = processor.device_syndrome == SYNDROME_UNKNOWN_REASON;
+    assert_int_equal(processor.device_address != 0, *is_unsettled);
+    processor.device_syndrome = processor.device_address = 0;
+    made.gic.control_reads = 0;
+    return count;
+}
+
+static void check_polls(unsigned expected, bool expected_unsettled)
+{
+    bool is_unsettled;
+
+    assert_int_equal(polls(&is_unsettled), expected);
+    assert_int_equal(is_unsettled, expected_unsettled);
+}
+
+/* A wait that is not in a change finds RWP clear: the GIC does not count as stuck any more. */
+static void settle(void)
+{
+    struct access access = {.offset = GIC_ICENABLER, .bytes = 4, .write = true};
+
+    made.gic.settling_reads = 0;
+    access.value = 1;
+    interface_synchronize(); /* the trap */
+    assert_int_equal(redistributor_access_own(&machine_vcpu, &access), ACCESS_DONE);
+    made.gic.control_reads = 0;
+}
+
+static void save(void)
+{
+    interface_synchronize(); /* by fault_of_device() */
+    (void)interrupts_save(&core.interrupts, &machine_vcpu, &own_state.interrupts);
+}
+
+/* A GIC that takes long until a write that disables interrupts has taken effect. A change between
+ * VCPUs waits for it once, an access to a neighbour twice. */
+static void test_slow_gic(void **state)
+{
+    for (unsigned k = 0; k < SLOW_CASES; k++) {
+        unsigned reads = slow_cases[k];
+        bool settles = reads <= SLOW_POLLS;
+
+        (void)setup(state);
+        settle();
+        save();
+        check_polls(1, false);
+        made.gic.settling_reads = reads;
+        save();
+        check_polls(settles ? reads + 1 : 1 + SLOW_POLLS, !settles);
+        made.gic.settling_reads = 0;
+        save();
+        check_polls(1, false);
+        settle();
+        made.gic.settling_reads = reads;
+        (void)read_of_neighbour(GIC_ISENABLER);
+        check_polls(settles ? 2 * (reads + 1) : 2 + SLOW_POLLS + SLOW_POLLS_STUCK, !settles);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(test_slow_gic, setup),
         cmocka_unit_test_setup(test_list_registers_are_kept, setup),
     };
 
