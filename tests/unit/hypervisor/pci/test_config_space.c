@@ -804,6 +804,57 @@ static void test_function_that_asks_for_time(void **state)
     }
 }
 
+/* Most accesses to functions in one step of a reset (docs/waits.md). */
+#define STEP_ACCESSES_MAX 48u
+
+/* Takes all steps of a reset. `late`: number of looks that do not find the reset completed. Returns
+ * the outcome. */
+static enum step_outcome reset_slowly(struct fake_function *two, unsigned late)
+{
+    struct reset_progress progress = {0};
+    enum step_outcome outcome;
+
+    two->status = 0xf;
+    two->resetting = late;
+    do {
+        uint64_t before = fake_accesses;
+
+        outcome = reset_step(&progress);
+        assert_in_range(fake_accesses - before, 0, STEP_ACCESSES_MAX);
+        pci_model_set(&two->pci, PCI_VENDOR_ID, 2,
+                      progress.express != 0 && progress.polls < late ? 0xffff : 0x1af4);
+    } while (outcome == STEP_PENDING);
+    return outcome;
+}
+
+/* A function that takes long to complete its reset holds up no step: each step does a few accesses,
+ * and their number does not depend on the function. The reset fails after its limit of looks. */
+static void test_slow_function(void **state)
+{
+    static const struct {
+        enum function_reset way;
+        unsigned late_max;
+    } ways[] = {{FUNCTION_RESET_EXPRESS, 9}, {FUNCTION_RESET_VIRTIO, 1000}};
+
+    (void)state;
+    for (unsigned i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+        const unsigned most = ways[i].late_max;
+        const unsigned late[] = {0, 1, most - 1, most, most + 1, 1000000};
+
+        for (unsigned k = 0; k < sizeof(late) / sizeof(late[0]); k++) {
+            struct fake_function *two;
+
+            fake_reset();
+            two = add_two();
+            set_up_reset(two, ways[i].way);
+            (void)boot();
+            use_two(two);
+            assert_int_equal(reset_slowly(two, late[k]), late[k] <= most ? STEP_DONE : STEP_FAILED);
+            assert_true(fake_delay <= 1100000);
+        }
+    }
+}
+
 /* A function that does not go to D3hot is not reset on its way back. */
 static void test_function_that_stays_awake(void **state)
 {
@@ -931,6 +982,7 @@ int main(void)
         cmocka_unit_test_setup(test_reset_of_virtio, prepare),
         cmocka_unit_test_setup(test_lost_function_is_not_reset, prepare),
         cmocka_unit_test_setup(test_function_that_asks_for_time, prepare),
+        cmocka_unit_test_setup(test_slow_function, prepare),
         cmocka_unit_test_setup(test_function_that_stays_awake, prepare),
         cmocka_unit_test_setup(test_virtio_registers_out_of_reach, prepare),
         cmocka_unit_test_setup(test_a_write_beside_a_slow_function_is_repeated, prepare),
