@@ -89,7 +89,8 @@ void refused_dma_watch(const struct vcpu *vcpu)
 {
     uint64_t since = smmu_paused_since();
 
-    if (since != 0 && register_read(cntpct_el0) - since >= register_read(cntfrq_el0)) {
+    /* The counter may have been read before another core began the pause. */
+    if (since != 0 && register_read(cntpct_el0) >= since + register_read(cntfrq_el0)) {
         smmu_resume_events(vcpu->partition);
     }
 }

@@ -252,6 +252,20 @@ static void partition_that_does_not_answer(void **state)
     assert_int_equal(recalls[2], 1);
 }
 
+/* A core has read the counter before another core begins a pause, and looks for one afterwards. */
+static void counter_of_another_core(void **state)
+{
+    (void)state;
+    now = HZ;
+    refuse(1, 1);
+    now -= 2;
+    refused_dma_watch(&vcpus[2]);
+    assert_int_not_equal(paused_since, 0);
+    now += HZ + 3;
+    refused_dma_watch(&vcpus[2]);
+    assert_int_equal(paused_since, 0);
+}
+
 /* An event is read from the queue, and left only after the partition has blocked its DMA: it does
  * not stop the next life. */
 static void late_event(void **state)
@@ -306,6 +320,7 @@ int main(void)
         cmocka_unit_test_setup(storm_in_each_life, setup),
         cmocka_unit_test_setup(other_partition, setup),
         cmocka_unit_test_setup(partition_that_does_not_answer, setup),
+        cmocka_unit_test_setup(counter_of_another_core, setup),
         cmocka_unit_test_setup(late_event, setup),
         cmocka_unit_test_setup(failed_partition, setup),
         cmocka_unit_test_setup(event_of_nobody, setup),
