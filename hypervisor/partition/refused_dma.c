@@ -46,7 +46,10 @@ static bool leave_event(const struct vcpu *vcpu, const struct smmu_event *event)
     }
     place->event = *event;
     __atomic_store_n(&place->state, REFUSED_WAITING, __ATOMIC_RELEASE);
-    if (event->partition != vcpu->partition->constant.index || vcpu->number != 0) {
+    /* On a core of its own, a boot VCPU takes its messages after the interrupt. On a shared core it
+     * takes them when it is called. */
+    if (event->partition != vcpu->partition->constant.index || vcpu->number != 0 ||
+        vcpu->shared != NULL) {
         recall(vcpu, event->partition);
     }
     return true;

@@ -252,6 +252,21 @@ static void partition_that_does_not_answer(void **state)
     assert_int_equal(recalls[2], 1);
 }
 
+/* The partition whose VCPU handles the interrupt is called for its own DMA, too, if its core is
+ * shared: no message is taken there without a call. */
+static void own_dma_on_a_shared_core(void **state)
+{
+    struct shared_vcpu *some = (void *)&description; /* not accessed */
+
+    (void)state;
+    refuse(0, 1);
+    assert_int_equal(recalls[0], 0);
+    (void)discard(0);
+    vcpus[0].shared = some;
+    refuse(0, 1);
+    assert_int_equal(recalls[0], 1);
+}
+
 /* A core has read the counter before another core begins a pause, and looks for one afterwards. */
 static void counter_of_another_core(void **state)
 {
@@ -320,6 +335,7 @@ int main(void)
         cmocka_unit_test_setup(storm_in_each_life, setup),
         cmocka_unit_test_setup(other_partition, setup),
         cmocka_unit_test_setup(partition_that_does_not_answer, setup),
+        cmocka_unit_test_setup(own_dma_on_a_shared_core, setup),
         cmocka_unit_test_setup(counter_of_another_core, setup),
         cmocka_unit_test_setup(late_event, setup),
         cmocka_unit_test_setup(failed_partition, setup),
