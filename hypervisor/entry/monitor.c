@@ -6,6 +6,7 @@
 #include "entry/device_abort.h"
 #include "entry/gate.h"
 #include "entry/idle.h"
+#include "entry/watch.h"
 #include "gic/setup.h"
 #include "hypervisor/firmware.h"
 #include "hypervisor/registers.h"
@@ -21,6 +22,7 @@ void monitor_halt(void)
 
     if (processor != NULL) {
         life_halt(processor->vcpus);
+        watch_leave(processor);
     }
     for (;;) {
         __asm__ volatile("wfi");

@@ -104,6 +104,61 @@ void watch_handle_timer(struct processor *processor)
     watch_end_pauses(processor);
 }
 
+/* Returns true if the monitors of the partition have access to the device of the interrupt. */
+static bool has_access(const struct description *system, uint32_t partition, enum overdue kind)
+{
+    return kind == OVERDUE_UART || partition == description_first_listed(system) ||
+           smmu_confined(&system->partitions[partition]) != 0;
+}
+
+/* Returns the partition whose boot core takes over the interrupt, or DESCRIPTION_NO_PARTITION if
+ * the boot cores of all partitions with access to its device have halted. One that can't shut the
+ * core is preferred. */
+static uint32_t successor(const struct description *system, enum overdue kind)
+{
+    uint32_t found = DESCRIPTION_NO_PARTITION;
+
+    for (uint32_t i = 0; i < system->partition_count; i++) {
+        const struct description_partition *partition = &system->partitions[i];
+
+        if (!has_access(system, i, kind) || gic_has_halted(description_boot_core(partition))) {
+            continue;
+        }
+        if (description_has_listed_interrupts(partition)) {
+            return i;
+        }
+        found = i;
+    }
+    return found;
+}
+
+static void hand_over(const struct processor *processor, uint32_t number, enum overdue kind)
+{
+    const struct description *system = processor->vcpu->partition->constant.system;
+    uint32_t partition = successor(system, kind);
+
+    if (number != 0 && partition != DESCRIPTION_NO_PARTITION) {
+        gic_take_over(system, number, processor->index,
+                      description_boot_core(&system->partitions[partition]));
+    }
+}
+
+void watch_leave(const struct processor *processor)
+{
+    const struct partition *partition = processor->vcpu->partition;
+    const struct description_board *board = &partition->constant.system->board;
+
+    if (!gic_record_halt(processor->index)) { /* by an exception in this function */
+        return;
+    }
+    hand_over(processor, board->uart_interrupt, OVERDUE_UART);
+    hand_over(processor, board->smmu_interrupt, OVERDUE_SMMU);
+    terminal_resume_input();
+    if (smmu_paused_since() != 0) {
+        smmu_resume_events(partition);
+    }
+}
+
 void watch_begin_wait(const struct processor *processor)
 {
     if (processor->shared == NULL) {

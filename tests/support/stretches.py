@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The plugin of QEMU that counts what the hypervisor executes without taking its interrupts."""
+"""The plugin of QEMU that counts what the hypervisor executes without taking its interrupts, and
+the addresses of the hypervisor's functions."""
 
 from __future__ import annotations
 
@@ -26,6 +27,18 @@ def _symbols(elf: Path) -> dict[str, tuple[int, int]]:
         }
 
 
+def _loaded() -> int:
+    """Return the address of the hypervisor's image in the board's memory."""
+    _, board = read("isolation")
+    return board.memory + int(board.settings["hypervisor"]["image"])
+
+
+def symbol_address(name: str, symbol: str) -> int:
+    """Return the address at which a function executes. `name`: of the image."""
+    symbols = _symbols(build(Variant("arm64")) / "hypervisor" / f"{name}.elf")
+    return _loaded() + symbols[symbol][0]
+
+
 def plugin_option(log: Path, name: str) -> str:
     """Return QEMU's option for the plugin (tests/isolation/stretches.c). `name`: of the image."""
     hypervisor = build(Variant("arm64")) / "hypervisor"
@@ -34,8 +47,7 @@ def plugin_option(log: Path, name: str) -> str:
     lock, lock_bytes = symbols["ticket_lock_take"]
     text = log.with_suffix(".text")
     text.write_bytes((hypervisor / f"{name}.bin").read_bytes()[start:end])
-    _, board = read("isolation")
-    loaded = board.memory + int(board.settings["hypervisor"]["image"])
+    loaded = _loaded()
     plugin = build_plugin("tests/isolation/stretches.so", "the test", Settings())
     return (
         f"{escape(plugin)},text={escape(text)},log={escape(log)}"
