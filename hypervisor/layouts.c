@@ -308,6 +308,7 @@ void layouts_state(void)
     LAYOUT_NUMBER(distribution_source, is_periodic);
     LAYOUT_NUMBER(distribution_source, moves);
     LAYOUT_NUMBER(distribution_source, returns);
+    LAYOUT_NUMBER(distribution_source, wanted);
     LAYOUT_STRUCT(distribution);
     LAYOUT_NESTED(distribution, sources, distribution_source);
     LAYOUT_STRUCT(partition);

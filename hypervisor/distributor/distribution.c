@@ -245,6 +245,21 @@ static void go_home(struct distribution_source *source, const struct distributio
     log_decision(log, source, window, origin, reason);
 }
 
+void distribution_return(struct distribution *distribution, struct distribution_window *window,
+                         struct distribution_log *log, unsigned most)
+{
+    struct distribution_source *source = distribution->sources;
+
+    window->routed = 0;
+    for (unsigned i = 0; i < PROFILE_SOURCES && source->number != 0 && most != 0; i++, source++) {
+        if (source->target == window->vcpu && source->home != window->vcpu) {
+            go_home(source, window, DISTRIBUTION_CLOSED, log);
+            window->routed |= UINT32_C(1) << i;
+            most--;
+        }
+    }
+}
+
 /* Updates a source at the end of a window: renews its times, or offers it, or sends it home.
  * Returns true if it has another target now. */
 static bool update_source(struct distribution_source *source, struct distribution_window *window,
@@ -263,9 +278,11 @@ static bool update_source(struct distribution_source *source, struct distributio
     } else if (is_target) {
         renew_room(source, window);
     }
-    if (is_home == is_target || !has_to_return(source, window, &reason)) {
+    if (is_home == is_target || window->returned == DISTRIBUTION_RETURNS ||
+        !has_to_return(source, window, &reason)) {
         return false;
     }
+    window->returned++;
     go_home(source, window, reason, log);
     return true;
 }
@@ -277,6 +294,7 @@ void distribution_close_window(struct distribution *distribution, struct profile
     bool has_periodic = false;
 
     window->routed = 0;
+    window->returned = 0;
     if (window->is_contended) {
         profile->contended = window->time + DISTRIBUTION_PATIENCE;
     }

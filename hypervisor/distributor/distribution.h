@@ -28,8 +28,11 @@
  * - The taker renews that it is wanted. After ten seconds without a renewal it goes home.
  * - The taker renews that it has room. After two seconds without a renewal another core with room
  *   may take it.
- * - If the taker's guest has interrupts disabled at its GIC, the source goes home at once. It goes
- *   home if the guest executes and has not taken it for a second.
+ * - If the taker's guest has interrupts disabled at its GIC, the source goes home at the end of the
+ *   window. It goes home if the guest executes and has not taken it for a second.
+ *
+ * At most 8 sources go home in a window, the others in the next one. If the taker's guest stops or
+ * turns the VCPU off, all go home at once.
  *
  * A source that is moved again within a minute after the policy has sent it home, or to another
  * taker, has been misjudged. Then its durations double, at most five times. The times end by
@@ -64,6 +67,10 @@
 #define DISTRIBUTION_REST     10u
 #define DISTRIBUTION_PATIENCE 20u
 #define DISTRIBUTION_WANTED   100u
+
+/* Most sources that go home in one window, so that no entry takes long (docs/decisions/0063). The
+ * others do in the next one. */
+#define DISTRIBUTION_RETURNS 8u
 
 /* A decision that lasts for so many windows was right. The others double the durations, so many
  * times at most. */
@@ -160,6 +167,7 @@ struct distribution_window {
     bool has_budget; /* it has budget left for another source */
     uint32_t active; /* bit n: source n, which it has taken, is active in the GIC */
     /* Results: */
+    uint8_t returned; /* number of sources that went home */
     bool has_offered; /* a source was offered to other cores */
     uint32_t routed;  /* bit n: source n has another target now, and must be routed to it */
 };
@@ -183,5 +191,10 @@ void distribution_close_part(const struct distribution *distribution, struct pro
  * first. Appends its decisions to the log. The caller holds distribution->lock. */
 void distribution_close_window(struct distribution *distribution, struct profile *profile,
                                struct distribution_window *window, struct distribution_log *log);
+
+/* Sends home sources that a VCPU has taken whose guest does not execute any more, `most` at most.
+ * Sets window->routed. Appends to the log. The caller holds distribution->lock. */
+void distribution_return(struct distribution *distribution, struct distribution_window *window,
+                         struct distribution_log *log, unsigned most);
 
 #endif

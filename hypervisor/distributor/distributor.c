@@ -8,6 +8,7 @@
 #include "gic/muted.h"
 #include "gic/system_registers.h"
 #include "scheduler/core.h"
+#include "scheduler/scheduler.h"
 #include "vcpu/same_core.h"
 #include <arch/device_access.h>
 #include <devices/gic_registers.h>
@@ -125,6 +126,18 @@ static uint32_t active_sources(const struct vcpu *vcpu)
     return active;
 }
 
+/* Routes the sources to their targets that have another one now. Returns the VCPUs that have to be
+ * called. */
+static uint32_t route_sources(struct partition *partition, const struct distribution_window *window)
+{
+    uint32_t called = 0;
+
+    for (uint32_t left = window->routed; left != 0; left &= left - 1) {
+        called |= route_to_target(partition, &partition->distribution.sources[__builtin_ctz(left)]);
+    }
+    return called;
+}
+
 static void close_window(struct vcpu *vcpu, struct distribution_window *window)
 {
     struct distribution_log *log = &processor_this()->shared->log;
@@ -139,22 +152,39 @@ static void close_window(struct vcpu *vcpu, struct distribution_window *window)
     window->has_offered = false;
     distribution_close_window(&partition->distribution, &vcpu->profile, window, log);
     called = window->has_offered ? all_vcpus(partition) : 0;
-    for (uint32_t left = window->routed; left != 0; left &= left - 1) {
-        called |= route_to_target(partition, &partition->distribution.sources[__builtin_ctz(left)]);
-    }
+    called |= route_sources(partition, window);
     distributor_end_route(partition);
     listed_call(vcpu, called);
 }
 
+/* Most sources that return before the core takes interrupts, so that no entry takes long
+ * (docs/decisions/0063). */
+#define RETURNED_AT_ONCE 4u
+
 void distributor_return_all(struct vcpu *vcpu)
 {
-    uint64_t now = register_read(cntpct_el0), part = part_of_counter();
-    struct distribution_window window = {
-        .now = now, .part = part, .parts = PROFILE_PARTS, .time = windows_of(now, part)};
+    struct partition *partition = vcpu->partition;
+    uint64_t now = register_read(cntpct_el0);
+    struct distribution_window window = {.now = now,
+                                         .time = windows_of(now, part_of_counter()),
+                                         .partition = (uint16_t)partition->constant.index,
+                                         .vcpu = vcpu->number};
+    uint32_t called = 0;
 
-    if (vcpu->shared != NULL && vcpu->partition->constant.described->distribute != 0) {
-        close_window(vcpu, &window);
+    if (vcpu->shared == NULL || partition->constant.described->distribute == 0) {
+        return;
     }
+    do {
+        lock_distribution(partition);
+        distribution_return(&partition->distribution, &window, &processor_this()->shared->log,
+                            RETURNED_AT_ONCE);
+        called |= route_sources(partition, &window);
+        distributor_end_route(partition);
+        if (window.routed != 0) {
+            scheduler_handle_interrupts(vcpu);
+        }
+    } while (window.routed != 0);
+    listed_call(vcpu, called);
 }
 
 /* Returns true if the guest has enabled Group 1 on this VCPU. Then the VCPU is on, because a VCPU

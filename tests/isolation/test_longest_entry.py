@@ -3,12 +3,14 @@
 
 A guest (longest.c) makes its entries as long as it can, in systems with few and with many of what
 the table of overheads counts. Its partition is restarted, and keys are typed for it, while it does
-so. QEMU's plugin counts.
+so. All sources of a partition are routed home at one instant. QEMU's plugin counts.
 """
 
 from __future__ import annotations
 
+import ctypes
 import re
+import struct
 import time
 from collections import Counter
 from dataclasses import dataclass
@@ -16,10 +18,14 @@ from pathlib import Path
 
 import pytest
 from support.bare_guest import build_guest
+from support.physical_memory import PhysicalMemory, arguments
 from support.stretches import plugin_option
 from support.written_system import StartGuest, boot
 
+from bulkhead.layouts.hypervisor import Distribution, DistributionSource, Partition
 from bulkhead.system.assemble import read
+from bulkhead.system.interrupt_sources import partition_pages, read_sources
+from bulkhead.system.layout import Layout
 from bulkhead.system.overheads import longest_entry
 from bulkhead.system.parse import NAME_CHARACTERS_MAX
 
@@ -89,6 +95,17 @@ def _longest(log: Path) -> Counter[int]:
     return found
 
 
+def _check(layout: Layout, log: Path, cores: int) -> None:
+    """Compare the longest entry of each core with the bound that check computes."""
+    _, board = read(str(layout.system.file))
+    per_us = board.instructions_per_us
+    longest = _longest(log)
+    for core in range(cores):
+        bound = longest_entry(layout.system, board, core) * per_us // 1000
+        print(f"core {core}: {longest[core]} of {bound}, {longest[core] / bound:.2f}")
+        assert 0 < longest[core] <= bound
+
+
 _LONG = pytest.mark.long
 
 
@@ -142,10 +159,84 @@ def test_no_entry_is_longer_than_check_counts(
         guest.type_text(_RESTART)
     time.sleep(1)
     assert "FAIL" not in guest.console()
-    _, board = read(str(layout.system.file))
-    per_us = board.instructions_per_us
-    longest = _longest(log)
-    for core in range(kind.cores):
-        bound = longest_entry(layout.system, board, core) * per_us // 1000
-        print(f"core {core}: {longest[core]} of {bound}, {longest[core] / bound:.2f}")
-        assert 0 < longest[core] <= bound
+    _check(layout, log, kind.cores)
+
+
+# As many sources as the distributor watches: a channel is an SPI of each end, and the console is
+# one.
+_CHANNELS = 15
+_SOURCES = _CHANNELS + 1
+_RETURNING = 1  # index of the partition
+_RETURNS = 20
+
+
+def _returning(others: int) -> str:
+    """Return a system with a partition of two VCPUs, and so many others on other cores, whose
+    sources come home."""
+    lines = ['board = "qemu-virt"']
+    for name, period, console in (("steady", 5, "output"), ("returns", 10, "interactive")):
+        cores = [0, 1] + ([2] * (others // 2) + [3] * (others // 2) if name == "returns" else [])
+        lines += [
+            "[[partition]]", f'name = "{name}"', f"cores = {cores}", f'period = "{period} ms"',
+            'budget = "1 ms"', 'memory = "4 MiB"', f'image = "./{name}"', f'console = "{console}"',
+        ]  # fmt: skip
+    for number in range(_CHANNELS):
+        lines += [
+            "[[channel]]", f'name = "channel{number}"', 'from = "steady"', 'to = "returns"',
+            'size = "4 KiB"',
+        ]  # fmt: skip
+    return "\n".join(lines) + "\n"
+
+
+def _route_away(stub: Path, page: int) -> bool:
+    """Make VCPU 1 the target of all sources of a partition, as if it had taken them, and as if none
+    was wanted any more. Return false if a monitor has the lock."""
+    distribution = page + Partition.distribution.offset
+    sources = distribution + Distribution.sources.offset
+    with PhysicalMemory(stub) as memory:
+        next_ticket, turn = struct.unpack("<II", memory.read(distribution, 8))
+        if next_ticket != turn:
+            return False
+        for index in range(_SOURCES):
+            source = sources + index * ctypes.sizeof(DistributionSource)
+            memory.write(source + DistributionSource.target.offset, b"\1")
+            memory.write(source + DistributionSource.wanted.offset, bytes(4))
+    return True
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("others", [0, 14])
+@pytest.mark.parametrize("turns", [0, 1], ids=["window", "off"])
+def test_all_sources_come_home_at_once(
+    start_guest: StartGuest, tmp_path: Path, turns: int, others: int
+) -> None:
+    """The test writes to the hypervisor's memory that the distributor has routed all sources away:
+    it would do so by what it measures for seconds. They return when the guest turns their VCPU off,
+    or when the next window ends."""
+    for name, vcpus in (("steady", 2), ("returns", 2 + others)):
+        flags = [f"-DVCPUS={vcpus}u", f"-DTURNS={turns}"]
+        build_guest(tmp_path / name, [_GUEST.with_name("returns.c")], flags)
+    log, stub = tmp_path / "stretches.log", tmp_path / "gdb"
+    plugin = ("-plugin", plugin_option(log, "hypervisor-shared-connected"))
+    extra = (*plugin, *arguments(stub))
+    guest, layout = boot(start_guest, tmp_path, _returning(others), extra=extra)
+    place = (guest.qmp(), layout.hypervisor.end, layout.system.vcpu_count)
+    guest.wait_for_match(r"(?m)^returns\| begins", 60)
+    page = partition_pages(*place)[_RETURNING]
+    for _ in range(_RETURNS):
+        before = [each for each in read_sources(*place) if each.partition == _RETURNING]
+        assert len(before) == _SOURCES
+        while not _route_away(stub, page):
+            time.sleep(0.01)
+        end = time.monotonic() + 60
+        while any(
+            now.returns == was.returns
+            for was, now in zip(
+                before,
+                (each for each in read_sources(*place) if each.partition == _RETURNING),
+                strict=True,
+            )
+        ):
+            assert time.monotonic() < end
+            time.sleep(0.02)
+    _check(layout, log, 2)

@@ -474,7 +474,9 @@ class DistributionSource(LittleEndianStructure):
         ("_7", c_uint8 * 1),
         ("moves", c_uint16),
         ("returns", c_uint16),
-        ("_12", c_uint8 * 20),
+        ("_12", c_uint8 * 8),
+        ("wanted", c_uint32),
+        ("_24", c_uint8 * 8),
     )
 
 

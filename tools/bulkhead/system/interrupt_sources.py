@@ -34,8 +34,8 @@ class InterruptSource:
     returns: int
 
 
-def read_sources(qmp: QmpClient, hypervisor_end: int, vcpus: int) -> list[InterruptSource]:
-    """Return the sources of all partitions, in the order of the partitions."""
+def partition_pages(qmp: QmpClient, hypervisor_end: int, vcpus: int) -> dict[int, int]:
+    """Return the address of the page of each partition, by its index."""
     size = vcpus * PAGE_BYTES
     memory = _read(qmp, hypervisor_end - size, size)
     pages: dict[int, int] = {}
@@ -45,9 +45,14 @@ def read_sources(qmp: QmpClient, hypervisor_end: int, vcpus: int) -> list[Interr
         address = Vcpu.from_buffer_copy(page).partition
         if report is not None and address != 0:  # the boot writes both
             pages[report.partition] = address
+    return pages
+
+
+def read_sources(qmp: QmpClient, hypervisor_end: int, vcpus: int) -> list[InterruptSource]:
+    """Return the sources of all partitions, in the order of the partitions."""
     return [
         source
-        for partition, address in sorted(pages.items())
+        for partition, address in sorted(partition_pages(qmp, hypervisor_end, vcpus).items())
         for source in parse_sources(partition, _read(qmp, address, PAGE_BYTES))
     ]
 

@@ -656,6 +656,48 @@ static void test_counts_of_moves_end_at_their_largest_value(void **state)
     }
 }
 
+/* All sources have to go home at the end of a window: half of them do, the others in the next one.
+ */
+static void test_many_returns(void **state)
+{
+    struct distribution_window window = usual(TAKER);
+
+    (void)state;
+    for (unsigned i = 0; i < PROFILE_SOURCES; i++) {
+        distribution.sources[i] = (struct distribution_source){
+            .number = (uint16_t)(FIRST + i), .home = HOME, .target = TAKER};
+    }
+    assert_int_equal(close(window).routed, 0xff);
+    assert_int_equal(close(window).routed, 0xff00);
+    assert_int_equal(close(window).routed, 0);
+}
+
+/* A VCPU turns off: the sources that it has taken go home, a few at a time, and no others. */
+static void test_return(void **state)
+{
+    struct distribution_window window = usual(TAKER);
+
+    (void)state;
+    for (unsigned i = 0; i < PROFILE_SOURCES; i++) {
+        distribution.sources[i] = (struct distribution_source){
+            .number = (uint16_t)(FIRST + i), .home = i == 3 ? TAKER : HOME, .target = TAKER};
+    }
+    second->target = OTHER;
+    distribution_return(&distribution, &window, &decisions, 4);
+    assert_int_equal(window.routed, 0x35); /* all but those two */
+    distribution_return(&distribution, &window, &decisions, PROFILE_SOURCES);
+    assert_int_equal(window.routed, 0xffc0);
+    distribution_return(&distribution, &window, &decisions, 4);
+    assert_int_equal(window.routed, 0);
+    assert_int_equal(decisions.count, 14);
+    assert_int_equal(decisions.decisions[0].reason, DISTRIBUTION_CLOSED);
+    assert_int_equal(second->target, OTHER);
+    assert_int_equal(distribution.sources[3].target, TAKER);
+    assert_int_equal(first->target, HOME);
+    assert_int_equal(first->returns, 1);
+    assert_int_equal(first->left, 0); /* that was no decision of the policy */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -690,6 +732,8 @@ int main(void)
         cmocka_unit_test_setup(test_times_of_another_core_may_be_later, setup),
         cmocka_unit_test_setup(test_the_last_decisions_are_kept, setup),
         cmocka_unit_test_setup(test_counts_of_moves_end_at_their_largest_value, setup),
+        cmocka_unit_test_setup(test_many_returns, setup),
+        cmocka_unit_test_setup(test_return, setup),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
