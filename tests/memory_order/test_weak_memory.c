@@ -348,6 +348,82 @@ static void waiting(void **state)
     assert_null(explore(nothing, nothing, NONE, NONE));
 }
 
+static void count_first(void)
+{
+    read[0] = model_update(&x, 4, UINT64_MAX, 0, 1);
+    MODEL_CHECK(++ended != 2 || read[0] != read[1]);
+}
+
+static void count_second(void)
+{
+    read[1] = model_update(&x, 4, UINT64_MAX, 0, 1);
+    MODEL_CHECK(++ended != 2 || read[0] != read[1]);
+}
+
+static void count_by_load_and_store(void)
+{
+    read[1] = model_load(&x, 4);
+    model_store(&x, 4, read[1] + 1);
+    MODEL_CHECK(++ended != 2 || read[0] != read[1]);
+}
+
+static void pass_data_by_update(void)
+{
+    model_store(&data, 4, 1);
+    fence_of(0);
+    (void)model_update(&y, 4, 0, 1, 0);
+}
+
+/* Read-modify-writes of one word are in a total order, and have no memory order of their own. */
+static void updates(void **state)
+{
+    (void)state;
+    assert_null(explore(count_first, count_second, NONE, NONE));
+    assert_non_null(explore(count_first, count_by_load_and_store, NONE, NONE));
+    assert_null(explore(pass_data_by_update, take_data_by_y, RELEASE, NONE));
+    assert_non_null(explore(pass_data_by_update, take_data_by_y, NONE, NONE));
+}
+
+static void change_data_with_lock(void)
+{
+    model_lock(&wide);
+    model_store(&data, 4, model_load(&data, 4) + 1);
+    model_unlock(&wide);
+}
+
+static void change_data_without_lock(void)
+{
+    model_store(&data, 4, 1);
+}
+
+static void change_data_with_another_lock(void)
+{
+    model_lock(&x);
+    model_store(&data, 4, 1);
+    model_unlock(&x);
+}
+
+static void keep_lock(void)
+{
+    model_lock(&wide);
+}
+
+static void lock_twice(void)
+{
+    model_lock(&wide);
+    model_lock(&wide);
+}
+
+static void locks(void **state)
+{
+    (void)state;
+    assert_null(explore(change_data_with_lock, change_data_with_lock, NONE, NONE));
+    assert_non_null(explore(change_data_with_lock, change_data_without_lock, NONE, NONE));
+    assert_non_null(explore(change_data_with_lock, change_data_with_another_lock, NONE, NONE));
+    assert_non_null(explore(keep_lock, change_data_with_lock, NONE, NONE));
+    assert_non_null(explore(lock_twice, nothing, NONE, NONE));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -360,6 +436,8 @@ int main(void)
         cmocka_unit_test(data_races),
         cmocka_unit_test(parts),
         cmocka_unit_test(waiting),
+        cmocka_unit_test(updates),
+        cmocka_unit_test(locks),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

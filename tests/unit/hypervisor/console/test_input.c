@@ -348,7 +348,7 @@ static void test_guest_that_reads_nothing(void **state)
 static void test_pause_lasts_a_second(void **state)
 {
     (void)state;
-    fake.now = 5 * FIXTURE_SECOND;
+    fake.now = UINT64_C(5) * FIXTURE_SECOND;
     paste(long_text(1000));
     take_input();
     input_flow_watch(&fixture_system, fake.now - 1, FIXTURE_SECOND);
