@@ -83,15 +83,21 @@ void input_flow_make_room(uint32_t partition)
     }
 }
 
-void input_flow_take(const struct partition *partition)
+bool input_flow_hear(const struct partition *partition)
 {
     uint32_t index = partition->constant.index, bit = UINT32_C(1) << index, lost;
 
-    input_flow_make_room(index);
-    __atomic_thread_fence(__ATOMIC_SEQ_CST); /* that of make_deaf() */
     if (!is_deaf(index) || (__atomic_fetch_and(&flow.deaf, ~bit, __ATOMIC_RELAXED) & bit) == 0) {
-        return;
+        return false;
     }
     lost = __atomic_exchange_n(&flow.lost[index], 0, __ATOMIC_RELAXED);
     terminal_print_event(partition, "takes input again; bytes that were lost: %u", lost);
+    return true;
+}
+
+void input_flow_take(const struct partition *partition)
+{
+    input_flow_make_room(partition->constant.index);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST); /* that of make_deaf() */
+    (void)input_flow_hear(partition);
 }

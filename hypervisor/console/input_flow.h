@@ -42,7 +42,11 @@ void input_flow_lose(uint32_t partition, uint32_t bytes);
  * `partition`: index. */
 void input_flow_make_room(uint32_t partition);
 
-/* Does the same for bytes that the partition has taken: it is deaf no more. */
+/* Ends that the partition is deaf, with a message, before it takes bytes. Returns true if it was
+ * deaf. */
+bool input_flow_hear(const struct partition *partition);
+
+/* The partition has taken bytes: does both. */
 void input_flow_take(const struct partition *partition);
 
 #endif
