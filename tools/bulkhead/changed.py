@@ -33,12 +33,13 @@ _EVERYTHING = re.compile(
 _READERS = (
     (
         re.compile(r"(systems|boards)/"),
-        ("systems", "tools", "vm", "isolation", "firmware", "guests", "rtems"),
+        ("systems", "tools", "vm", "isolation", "firmware", "guests", "pages", "rtems"),
     ),
     (re.compile(r"bench/"), ("tools", "vm")),
     (re.compile(r"schedule/"), ("systems",)),
     (re.compile(r"virtio/ports/rtems/"), ("rtems", "unit")),
     (re.compile(r"channel/(guest|rtems)/"), ("rtems",)),
+    (re.compile(r"apps/level/plot/"), ("channel", "pages", "vm")),
     (re.compile(r"\.clang-(format|tidy)"), ("style",)),
 )
 # The suites that boot guests of tests/guests. Its folder `recipes` is the suite `guests`.

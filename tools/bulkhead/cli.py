@@ -85,7 +85,7 @@ def bulkhead(context: click.Context) -> None:
 def setup(settings: Settings, groups: tuple[str, ...]) -> None:
     """Install the packages that the other commands need.
 
-    Without GROUP, all groups except vhost-user and ring are installed. The groups are:
+    Without GROUP, all groups except vhost-user, ring and browser are installed. The groups are:
 
     \b
     guest       building guest images with GCC
@@ -102,6 +102,7 @@ def setup(settings: Settings, groups: tuple[str, ...]) -> None:
     firmware    firmware to boot behind: TF-A and U-Boot
     vhost-user  the driver with DPDK's vhost-user back-end
     ring        channels beside DPDK's rings
+    browser     tests of pages in Chromium
     """
     from bulkhead.setup.install import setup as work
 

@@ -29,12 +29,15 @@ class _Suite:
 
     builds: tuple[build.Variant, ...] = ()
     groups: frozenset[str] = frozenset()
+    # For tests of --long, which are skipped if these cannot be installed.
+    long_groups: frozenset[str] = frozenset()
 
 
 _HOST_GCC, _ARM64_GCC, _HOST_CLANG, _ARM64_CLANG = build.variants("all", "all")
 _LONG = "--long"
 # Clang's programs that tests in Python run by default.
 _FUZZERS = ("tests/channel/fuzz_channel", "tests/hostile/fuzz_driver")
+_BROWSER = frozenset({"browser"})
 _SUITES = {
     "unit": _Suite((_HOST_GCC, _HOST_CLANG, build.ARM32)),
     "memory_order": _Suite((_HOST_GCC, _HOST_CLANG), frozenset({"model"})),
@@ -46,6 +49,7 @@ _SUITES = {
     "firmware": _Suite((_ARM64_GCC,), frozenset({"run", "bench", "firmware"})),
     "guests": _Suite((_ARM64_GCC,), frozenset({"run", "bench", "firmware"})),
     "isolation": _Suite((_ARM64_GCC,), frozenset({"run", "bench"})),
+    "pages": _Suite((_ARM64_GCC,), frozenset({"run", "bench", "python"}), _BROWSER),
     "rtems": _Suite((), frozenset({"run", "tap"})),
     "style": _Suite((_HOST_CLANG, _ARM64_CLANG)),
     "systems": _Suite((_ARM64_GCC,)),
@@ -55,6 +59,7 @@ _SUITES = {
 _EVERYTHING = _Suite(
     (_HOST_GCC, _ARM64_GCC, _HOST_CLANG, _ARM64_CLANG, build.ARM32),
     frozenset({"run", "device", "model", "tap", "bench", "python", "firmware"}),
+    _BROWSER,
 )
 
 
@@ -102,12 +107,22 @@ def test(names: Sequence[str], arguments: Sequence[str], settings: Settings) -> 
     variants = {variant.folder: variant for suite in suites for variant in suite.builds}.values()
     needed = [*(suite.groups for suite in suites), *(variant.groups for variant in variants)]
     packages.ensure(set().union(*needed), settings)
+    if _LONG in arguments:
+        _ensure_if_possible(set().union(*(suite.long_groups for suite in suites)), settings)
     for variant in variants:
         if variant == _HOST_CLANG and _LONG not in arguments:
             _build_programs_of_clang()
         else:
             build.build(variant)
     return _pytest(paths, arguments)
+
+
+def _ensure_if_possible(groups: set[str], settings: Settings) -> None:
+    """Install what some groups need. Ubuntu has no package of Chromium, for example."""
+    try:
+        packages.ensure(groups, settings)
+    except UserError as error:
+        console.say(f"tests of {', '.join(sorted(groups))} are skipped: {error}")
 
 
 def _build_programs_of_clang() -> None:

@@ -34,9 +34,10 @@ GROUPS = {
     "firmware": "firmware to boot behind: TF-A and U-Boot",
     "vhost-user": "the driver as a vhost-user front-end, beside DPDK's",
     "ring": "channels beside DPDK's rings",
+    "browser": "pages in a browser",
 }
-# Installed only if named: large, and used by one bench and its test only.
-GROUPS_ON_REQUEST = frozenset({"vhost-user", "ring"})
+# Installed only if named, or for the tests that need them: large, and used by few tests.
+GROUPS_ON_REQUEST = frozenset({"vhost-user", "ring", "browser"})
 
 
 @dataclass(frozen=True)
@@ -191,6 +192,13 @@ NEEDS = (
     _program("dpdk-testpmd", "dpdk-dev", "vhost-user"),
     _header("dpdk/rte_ring.h", "libdpdk-dev", "ring"),
     _program("pkg-config", "pkgconf", "ring"),
+    _program("chromium", "chromium", "browser"),
+    Need(
+        "a font",
+        frozenset({"browser"}),
+        lambda: any(Path("/usr/share/fonts").rglob("*.ttf")),
+        lambda: apt.Packages(("fonts-dejavu-core",)),
+    ),
 )
 
 
