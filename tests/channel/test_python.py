@@ -16,6 +16,7 @@ import pytest
 from support.python_package import ECHO, EXPECT, run, start
 
 from bulkhead.paths import ROOT
+from bulkhead.running.ports import free_ports
 
 
 @pytest.mark.xdist_group("python-package")
@@ -886,3 +887,65 @@ print("done")
         output, _ = plot.communicate(timeout=60)
         print(output)
     assert output.count("produced index is invalid") == 1, output
+
+
+@pytest.mark.xdist_group("python-package")
+def test_the_plot_serves_numbers_and_keeps_the_chosen_setpoint(
+    package: Path, tmp_path: Path
+) -> None:
+    """A page can read all records, and each life of the controller gets the setpoint."""
+    shutil.copy(ROOT / "apps/level/plot/plot.py", tmp_path)
+    (tmp_path / "page.html").touch()
+    (port,) = free_ports(1)
+    script = f"import plot; plot._PATIENCE_S = 0.1; plot.main('./c', '{port}')"
+    plot = start(package, tmp_path, script)
+    script = f"""
+import http.client, json, struct
+from bulkhead_channel import Channel
+
+def send(number, level):
+    fields = [number, 0, 0, 0, 0.0, level, 0.0, 0, 0, 0]
+    channel.send(struct.pack("<4Q3d3Q", *fields), 2, timeout=30)
+
+def choose(setpoint):
+    connection = http.client.HTTPConnection("127.0.0.1", {port}, timeout=30)
+    connection.request("POST", "/setpoint", setpoint)
+    return connection.getresponse().status
+
+def get():
+    message = channel.receive(30)
+    return message.tag, struct.unpack("<2Q" if message.tag == 3 else "<d", message.content)
+
+with Channel("./c", end=1) as channel:
+    for level in (float("nan"), float("inf"), -float("inf")):
+        send(1, level)
+    send(2, 1e300)
+    assert get() == (3, (2, 0))
+    assert [choose(each) for each in ("nan", "inf", "-1", "0.46", "x", "")] == [400] * 6
+    assert choose("0.1") == 200
+    send(3, 0.5)
+    assert [get(), get()] == [(3, (3, 0)), (4, (0.1,))]
+    send(4, 0.5)
+    assert get() == (3, (4, 0))
+    channel.reset()
+    send(5, 0.5)
+    assert [get(), get()] == [(3, (5, 0)), (4, (0.1,))]
+    connection = http.client.HTTPConnection("127.0.0.1", {port}, timeout=30)
+    connection.request("GET", "/records")
+    lines = iter(connection.getresponse().readline, b"")
+    data = next(line for line in lines if line.startswith(b"data: ["))
+    records = json.loads(data.removeprefix(b"data: "))
+    assert [record[0] for record in records] == [2, 3, 4, 5]
+    silence = [b"event: silence\\n", b"data: true\\n", b"\\n"]
+    assert next(lines) == b"\\n"
+    assert [next(lines) for _ in silence] == silence
+silence[1] = b"data: false\\n"
+while [next(lines) for _ in silence] != silence:
+    pass
+print("done")
+"""
+    try:
+        assert run(package, tmp_path, script) == "done\n"
+    finally:
+        plot.kill()
+        print(plot.communicate(timeout=60)[0])

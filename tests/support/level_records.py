@@ -44,10 +44,10 @@ class Stream:
         self._connection.close()
 
     def _events(self) -> Iterator[list[Record]]:
-        """Yield the records of each event; none for the lines between events."""
+        """Yield the records of each event; none for other lines and for events without records."""
         while line := self._response.readline():
-            data = line.removeprefix(b"data: ")
-            yield [Record(*each) for each in json.loads(data)] if data != line else []
+            data = line.removeprefix(b"data: [")
+            yield [Record(*each) for each in json.loads(b"[" + data)] if data != line else []
 
     def wait_for(self, is_last: Callable[[Record], bool]) -> Record:
         """Keep records until there is such a one, and return it."""

@@ -44,7 +44,11 @@ def install(folder: Path, python: str = sys.executable) -> Path:
 
 
 def start(
-    package: Path, folder: Path, script: str, python: str = sys.executable
+    package: Path,
+    folder: Path,
+    script: str,
+    python: str = sys.executable,
+    stdin: int = subprocess.DEVNULL,
 ) -> subprocess.Popen[str]:
     """Start a program in the folder."""
     return subprocess.Popen(
@@ -52,7 +56,7 @@ def start(
         cwd=folder,
         # The folder too, because PYTHONSAFEPATH may be set.
         env={**os.environ, "PYTHONPATH": f"{package}:{folder}"},
-        stdin=subprocess.DEVNULL,
+        stdin=stdin,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

@@ -4,7 +4,9 @@
     python3 plot.py CHANNEL [PORT [END]]
 
 GET /           the page
-GET /records    the records as server-sent events: each has a JSON array of records
+GET /records    the records as server-sent events: each has a JSON array of records. In a second
+                without records an event "silence" says whether the controller is connected: true or
+                false
 POST /setpoint  a setpoint in metres; 0: it changes by itself
 
 A record is an array of the fields of struct level_record (apps/level/messages.h), in their order.
@@ -12,6 +14,8 @@ A record is an array of the fields of struct level_record (apps/level/messages.h
 
 from __future__ import annotations
 
+import json
+import math
 import socketserver
 import struct
 import sys
@@ -27,11 +31,13 @@ _RECORD, _ACKNOWLEDGE, _SETPOINT = 2, 3, 4  # tags of apps/level/messages.h
 _RECORD_FORMAT = struct.Struct("<4Q3d3Q")
 _ACKNOWLEDGE_FORMAT = struct.Struct("<2Q")
 _SETPOINT_FORMAT = struct.Struct("<d")
-_TEXT = "[%d,%d,%d,%d,%.4f,%.5f,%.4f,%d,%d,%d]"
+_TEXT = "[%d,%d,%d,%d,%.6g,%.6g,%.6g,%d,%d,%d]"
 _KEPT = 3000  # records that a new page gets at once
 _EVENTS_APART_S = 0.05
+_RECONNECT_MS = 1000  # after which the browser asks for the records again if the connection is lost
 _PATIENCE_S = 1.0
 _BODY_MAX = 32
+_SETPOINT_MAX = 0.45  # metres: apps/level/controller.c
 
 
 class Records:
@@ -71,7 +77,8 @@ class Server(socketserver.ThreadingTCPServer):
         super().__init__(("", port), Connection)
         self.page = (Path(__file__).parent / "page.html").read_bytes()
         self.records = Records()
-        self.setpoints: deque[float] = deque()  # to send to the controller
+        self.has_controller = False
+        self.setpoint: float | None = None  # the chosen one
 
 
 class Connection(socketserver.StreamRequestHandler):
@@ -94,7 +101,7 @@ class Connection(socketserver.StreamRequestHandler):
         while line := self.rfile.readline(1000).strip():
             name, _, value = line.partition(b":")
             if name.lower() == b"content-length":
-                length = int(value)
+                length = max(int(value), 0)
         if (method, path) == (b"GET", b"/"):
             self._respond("200 OK", "text/html; charset=utf-8", self.server.page)
         elif (method, path) == (b"GET", b"/records"):
@@ -114,39 +121,55 @@ class Connection(socketserver.StreamRequestHandler):
     def _send_records(self) -> None:
         self.wfile.write(
             b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nCache-Control: no-store\r\n"
-            b"Connection: close\r\n\r\n"
+            b"Connection: close\r\n\r\nretry: %d\n\n" % _RECONNECT_MS
         )
         count = 0
         while True:
             records, count = self.server.records.after(count)
-            # A comment line, if there are none, tells whether the browser is still there.
-            text = f"data: [{','.join(records)}]\n\n" if records else ":\n\n"
-            self.wfile.write(text.encode())
+            if records:
+                text = f"data: [{','.join(records)}]"
+            else:
+                # The write fails if the browser has left.
+                text = f"event: silence\ndata: {json.dumps(self.server.has_controller)}"
+            self.wfile.write(f"{text}\n\n".encode())
             time.sleep(_EVENTS_APART_S)
 
     def _take_setpoint(self, body: bytes) -> None:
-        self.server.setpoints.append(float(body))
+        setpoint = float(body)
+        if not 0 <= setpoint <= _SETPOINT_MAX:  # such as a NaN
+            raise ValueError
+        self.server.setpoint = setpoint
         self._respond("200 OK", "text/plain", b"")
 
 
 def follow(channel: Channel, server: Server) -> None:
-    """Pass records on, and setpoints to the controller. Lives of the controller may follow.
+    """Pass records on, and the chosen setpoint to each life of the controller.
 
     Raises ChannelError if the controller violated the format.
     """
+    sent: float | None = None  # the setpoint that this life of the controller has
     while True:
         try:
             message = channel.receive(timeout=_PATIENCE_S)
-        except (TimeoutError, EOFError):
+        except TimeoutError:
+            server.has_controller = channel.is_connected
             continue
+        except EOFError:
+            server.has_controller = False
+            sent = None
+            continue
+        server.has_controller = True
         if message.tag != _RECORD or len(message.content) != _RECORD_FORMAT.size:
             continue
         record = _RECORD_FORMAT.unpack(message.content)
+        if not all(math.isfinite(field) for field in record):  # JSON has no such numbers
+            continue
         try:
             channel.send(_ACKNOWLEDGE_FORMAT.pack(*record[:2]), _ACKNOWLEDGE, timeout=0)
-            if server.setpoints:
-                setpoint = _SETPOINT_FORMAT.pack(server.setpoints.popleft())
-                channel.send(setpoint, _SETPOINT, timeout=0)
+            setpoint = server.setpoint
+            if setpoint is not None and setpoint != sent:
+                channel.send(_SETPOINT_FORMAT.pack(setpoint), _SETPOINT, timeout=0)
+                sent = setpoint
         except TimeoutError:  # the controller has ended, or does not receive
             pass
         server.records.add(_TEXT % record)
