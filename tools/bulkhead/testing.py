@@ -108,7 +108,7 @@ def test(names: Sequence[str], arguments: Sequence[str], settings: Settings) -> 
     needed = [*(suite.groups for suite in suites), *(variant.groups for variant in variants)]
     packages.ensure(set().union(*needed), settings)
     if _LONG in arguments:
-        _ensure_if_possible(set().union(*(suite.long_groups for suite in suites)), settings)
+        ensure_if_possible(set().union(*(suite.long_groups for suite in suites)), settings)
     for variant in variants:
         if variant == _HOST_CLANG and _LONG not in arguments:
             _build_programs_of_clang()
@@ -117,12 +117,16 @@ def test(names: Sequence[str], arguments: Sequence[str], settings: Settings) -> 
     return _pytest(paths, arguments)
 
 
-def _ensure_if_possible(groups: set[str], settings: Settings) -> None:
-    """Install what some groups need. Ubuntu has no package of Chromium, for example."""
+def ensure_if_possible(groups: set[str], settings: Settings) -> None:
+    """Install what some groups need, or say that tests are skipped.
+
+    Ubuntu has no package of Chromium, for example.
+    """
     try:
         packages.ensure(groups, settings)
     except UserError as error:
-        console.say(f"tests of {', '.join(sorted(groups))} are skipped: {error}")
+        names = ", ".join(sorted(groups))
+        console.say(f"the tests that need the group {names} are skipped: {error}")
 
 
 def _build_programs_of_clang() -> None:

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from bulkhead import testing
+from bulkhead.settings import Settings
 from bulkhead.setup import packages
 
 
@@ -66,3 +68,14 @@ def test_either_emulator_of_arm_programs_serves(
         (tmp_path / name).chmod(0o755)
         assert need.is_there()
         assert packages.arm_emulator() == str(tmp_path / name)
+
+
+def test_a_browser_that_cannot_be_installed_ends_no_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Ubuntu has no package of Chromium: the tests that need it are skipped."""
+    monkeypatch.setattr(packages, "_PATH", str(tmp_path))
+    testing.ensure_if_possible({"browser"}, Settings(no_install=True))
+    line = capsys.readouterr().err
+    assert line.startswith("bulkhead: the tests that need the group browser are skipped: chromium")
+    assert "install" in line
