@@ -154,11 +154,12 @@ def restart_controller(guest: GuestProcess, browser: Browser) -> None:
 
 
 def restart_linux(guest: GuestProcess, browser: Browser) -> None:
-    guest.type_text(_NEXT_PARTITION + _RESTART)
+    guest.type_text(_NEXT_PARTITION + _STOP)
     browser.wait_for_text("#live", _NO_ANSWER)
-    keep_picture(browser, "plot-linux-restarts")
+    keep_picture(browser, "plot-linux-stopped")
     browser.value("choose(20, '20 cm')")
     assert browser.text("#chosen") == "not sent: no answer from Linux"
+    guest.type_text(_RESTART)
     guest.wait_for_next_match(_SERVES, _BOOT_S)
     goes_on(browser)
     choose(browser, 20)

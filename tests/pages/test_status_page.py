@@ -36,26 +36,26 @@ _READY = r"(?m)^net\| demo: http on 80"
 _JSON = "/status.json"
 # Words that a page shows only by mistake.
 _MISTAKES = r"NaN|undefined|Infinity|null|\[object"
-# Shows an answer once for each of its fields and each replacement. Lists those with which the page
-# fails.
-_SHOW_CHANGED = """(status, mistakes) => {
-  const found = [], others = [undefined, null, "", "text", true, -1, 2 ** 63, [], [null], {}];
+# Shows an answer once for each replacement of a field, and of each field inside of it. Lists those
+# with which the page fails.
+_SHOW_CHANGED = """(status, field, mistakes) => {
+  const found = [], others = [undefined, null, "text", -1, 2 ** 63, [null], {}];
   const tryToShow = name => {
     try { take(JSON.parse(JSON.stringify(status))) } catch (e) { found.push(`${name}: ${e}`) }
     const mistake = document.body.innerText.match(RegExp(mistakes));
     if (mistake) found.push(`${name}: ${mistake}`);
   };
-  const visit = (holder, path) => {
-    for (const [key, value] of Object.entries(holder)) {
-      for (const other of others) {
-        holder[key] = other;
-        tryToShow(`${path}${key} = ${JSON.stringify(other)}`);
-      }
-      holder[key] = value;
-      if (value !== null && typeof value === "object") visit(value, `${path}${key}.`);
+  const replace = (holder, key, path) => {
+    const value = holder[key];
+    for (const other of others) {
+      holder[key] = other;
+      tryToShow(`${path} = ${JSON.stringify(other)}`);
     }
+    holder[key] = value;
+    if (value !== null && typeof value === "object")
+      for (const inner of Object.keys(value)) replace(value, inner, `${path}.${inner}`);
   };
-  visit(status, "");
+  replace(status, field, field);
   return found;
 }"""
 _COUNTER = """(list, name) => {
@@ -122,9 +122,8 @@ def test_the_page_of_the_demo(start_guest: StartGuest, browser: Browser) -> None
     guest.wait_for_next_match(_READY, _BOOT_S)
     browser.wait_for_text("#live", "^live again after a restart$")
     browser.wait_for("document.body.className === ''")
-    assert browser.value(
-        "document.getElementById('rxline').getAttribute('d').split('M').length > 2"
-    )
+    # The curve has a gap where no answer came.
+    browser.wait_for("document.getElementById('rxline').getAttribute('d').split('M').length > 2")
     keep_picture(browser, "status-restarted")
     assert without_failed_loads(browser.take_messages(), _JSON) == []
     assert browser.most_requests(f"http://127.0.0.1:{port}{_JSON}") == 1
@@ -136,10 +135,10 @@ def test_a_server_that_dies_and_returns(browser: Browser) -> None:
     with StatusServer(port) as server:
         browser.open(server.url)
         browser.wait_for("past.length >= 3")
-        assert browser.text("#live") == "live"
+        browser.wait_for_text("#live", "^live$")
         assert browser.take_messages() == []
         server.stop()
-        browser.wait_for_text("#live", r"^no answer for [3-9] s$")
+        browser.wait_for_text("#live", r"^no answer for \d+ s$")
         server.restart_counters()
         server.start()
         browser.wait_for_text("#live", "^live again after a restart$")
@@ -160,7 +159,7 @@ def test_polls_do_not_pile_up(browser: Browser) -> None:
         browser.open(server.url)
         browser.wait_for_text("#live", "^live$")
         server.delay_s = 6  # longer than the patience of the page, which grows then
-        browser.wait_for_text("#live", r"^no answer for [5-9] s$")
+        browser.wait_for_text("#live", r"^no answer for \d+ s$")
         browser.wait_for_text("#live", "^live$")
         assert browser.most_requests(f"{server.url}{_JSON}") == 1
     assert without_failed_loads(browser.take_messages(), _JSON) == []
@@ -173,11 +172,13 @@ def test_any_field_may_be_missing(browser: Browser) -> None:
     with StatusServer(port) as server:
         browser.open(server.url)
         browser.wait_for("past.length >= 2")
-        assert browser.call(_SHOW_CHANGED, sample(5), _MISTAKES) == []
+        status = sample(5)
+        for field in status:
+            assert browser.call(_SHOW_CHANGED, status, field, _MISTAKES) == []
         server.answer = lambda: b"{}"
         browser.wait_for("before.uptime_ns === undefined")
         assert browser.text("#uptime") == "up \u2013"
-        assert browser.text("#live").startswith("live")
+        browser.wait_for_text("#live", "^live")
         assert not re.search(_MISTAKES, browser.value("document.body.innerText"))
         keep_picture(browser, "status-empty")
     assert browser.take_messages() == []
@@ -200,12 +201,12 @@ def test_texts_are_no_markup(browser: Browser) -> None:
         server.answer = lambda: json.dumps(marked(sample(0))).encode()
         browser.open(server.url)
         browser.wait_for("past.length >= 2")
-        assert browser.text("#live") == "live"
+        browser.wait_for_text("#live", "^live$")
         assert browser.value("document.getElementById('markup')") is None
         status = sample(0)
         names = len(status["scheduler"]["threads"]) + len(status["services"])
         assert browser.value("document.body.innerText").count(markup) > names
         browser.resize(360)
-        assert browser.value("document.documentElement.scrollWidth") == 360
+        assert browser.value("document.documentElement.scrollWidth <= innerWidth")
         assert set(server.paths) == {"/", _JSON}
     assert browser.take_messages() == []

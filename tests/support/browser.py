@@ -66,7 +66,8 @@ class Browser:
         self._changed = threading.Condition()
         self._results: dict[int, dict[str, Any]] = {}
         self._has_ended = False
-        self._session: str | None = None
+        self._process: subprocess.Popen[bytes] | None = None
+        self._session = ""  # of the page
         self._requests: dict[str, str] = {}  # URLs by the identifiers of unfinished requests
         self._messages: list[Message] = []
         self._most_requests: dict[str, int] = {}
@@ -88,7 +89,7 @@ class Browser:
         trace: TracebackType | None,
     ) -> None:
         with contextlib.suppress(BrowserError):
-            self._call("Browser.close", session=None)
+            self._call_browser("Browser.close")
         self._end()
 
     def _start(self) -> None:
@@ -120,7 +121,7 @@ class Browser:
         self._listener.start()
 
     def _end(self) -> None:
-        if hasattr(self, "_process"):
+        if self._process is not None:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._process.wait(10)
             with contextlib.suppress(ProcessLookupError):  # the group of all its processes
@@ -133,9 +134,9 @@ class Browser:
 
     def _attach(self) -> None:
         """Choose the page that Chromium has opened, and ask for its events."""
-        targets = self._call("Target.getTargets", session=None)["targetInfos"]
+        targets = self._call_browser("Target.getTargets")["targetInfos"]
         page = next(each["targetId"] for each in targets if each["type"] == "page")
-        attached = self._call("Target.attachToTarget", session=None, targetId=page, flatten=True)
+        attached = self._call_browser("Target.attachToTarget", targetId=page, flatten=True)
         self._session = attached["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):
             self._call(f"{domain}.enable")
@@ -182,13 +183,17 @@ class Browser:
                     message = Message(entry["level"], entry["text"], entry.get("url", ""))
                     self._messages.append(message)
 
-    def _call(self, method: str, *, session: str | None = "", **parameters: Any) -> dict[str, Any]:
-        """Send a command to the page, or to the browser without session. Returns the result."""
+    def _call(self, method: str, **parameters: Any) -> dict[str, Any]:
+        """Send a command to the page. Returns its result."""
+        return self._exchange({"method": method, "params": parameters, "sessionId": self._session})
+
+    def _call_browser(self, method: str, **parameters: Any) -> dict[str, Any]:
+        """Send a command to the browser itself. Returns its result."""
+        return self._exchange({"method": method, "params": parameters})
+
+    def _exchange(self, command: dict[str, Any]) -> dict[str, Any]:
         number = next(self._numbers)
-        command: dict[str, Any] = {"id": number, "method": method, "params": parameters}
-        if session is not None:
-            command["sessionId"] = self._session
-        data = memoryview(json.dumps(command).encode() + b"\0")
+        data = memoryview(json.dumps({**command, "id": number}).encode() + b"\0")
         try:
             while data:
                 data = data[os.write(self._writer, data) :]
@@ -200,9 +205,9 @@ class Browser:
             )
             answer = self._results.pop(number, None)
         if answer is None:
-            raise BrowserError(f"no answer to {method}: see {self._log}")
+            raise BrowserError(f"no answer to {command['method']}: see {self._log}")
         if "error" in answer:
-            raise BrowserError(f"{method}: {answer['error']['message']}")
+            raise BrowserError(f"{command['method']}: {answer['error']['message']}")
         result: dict[str, Any] = answer["result"]
         return result
 
