@@ -185,6 +185,22 @@ def test_any_field_may_be_missing(browser: Browser) -> None:
 
 
 @pytest.mark.timeout(300)
+def test_counters_of_a_year_fit(browser: Browser) -> None:
+    status = sample(365 * 24 * 3600)
+    for part in (status["network"]["driver"], status["network"]["rx_pool"], status["tcp"]):
+        part.update({name: 10**12 for name, value in part.items() if isinstance(value, int)})
+    for each in status["services"]:
+        each.update(accepted=10**12, refused=10**12, bytes=10**15)
+    (port,) = free_ports(1)
+    with StatusServer(port) as server:
+        server.answer = lambda: json.dumps(status).encode()
+        browser.open(server.url)
+        browser.wait_for_text("#live", "^live$")
+        check_layout(browser, "status-year")
+    assert browser.take_messages() == []
+
+
+@pytest.mark.timeout(300)
 def test_texts_are_no_markup(browser: Browser) -> None:
     """Peers and the names of threads may contain any character."""
     markup = "<img id=markup src=x onerror=alert(1)>&lt;\"'"

@@ -63,14 +63,16 @@ def check_layout(browser: Browser, name: str) -> None:
     PICTURES.mkdir(parents=True, exist_ok=True)
     for width in _WIDTHS:
         browser.resize(width)
-        assert browser.value(_TOO_WIDE) == [], f"{width} pixels"
+        too_wide = browser.value(_TOO_WIDE)
+        assert not too_wide, f"{width} pixels: {too_wide}"
         if width == _NARROW:
             keep_picture(browser, f"{name}-narrow")
     colours = {}
     for scheme in ("dark", "light"):
         browser.prefer(scheme)
         colours[scheme] = browser.value("getComputedStyle(document.body).backgroundColor")
-        assert browser.value(_CONTRASTS) == [], scheme
+        contrasts = browser.value(_CONTRASTS)
+        assert not contrasts, f"{scheme}: {contrasts}"
         keep_picture(browser, f"{name}-{scheme}")
     assert colours["dark"] != colours["light"]
 
