@@ -17,15 +17,17 @@ def channel_rules(system: System) -> Iterator[Problem]:
     """Check the names, the ends and the kinds of channels, and their number."""
     for channel in system.channels:
         yield from _ends(system, channel)
-        if channel.one_way and channel.kind is ChannelKind.VALUE:
+        several = len(channel.ends) > 2
+        if channel.one_way and channel.kind is ChannelKind.VALUE and not several:
             # Four-slot mechanism: channel/include/channel/value.h
             what = f'{_name(channel)} has kind = "value" and one_way = true'
             fix = "remove one_way: the receiver of a value has to write which value it reads"
             yield Problem(channel.line_of("one_way"), what, fix)
         if channel.one_way and channel.common_bytes:
             what = f"{_name(channel)} has common and one_way = true"
-            fix = "remove one of them: the receiver of a one-way channel can write nothing"
-            yield Problem(channel.line_of("common"), what, fix)
+            fix = "remove common" if several else "remove one of them"
+            reason = "the receiver of a one-way channel can write nothing"
+            yield Problem(channel.line_of("common"), what, f"{fix}: {reason}")
     for one, other in combinations(system.channels, 2):
         if one.name == other.name:
             lines = f"lines {one.line} and {other.line}"
@@ -48,16 +50,29 @@ def _ends(system: System, channel: Channel) -> Iterator[Problem]:
             what = f"{_name(channel)} is no PCI function of {show(name)}, which is none of its ends"
             yield Problem(channel.line_of("pci"), what, choose(name, channel.ends, "partitions"))
     yield from _mapped_ends(system, channel)
-    if len(targets) > 1 and not channel.one_way:
-        what = f"{_name(channel)} goes to {len(targets)} partitions, and they could write, too"
-        fix = "add one_way = true, or write a channel for each"
-        yield Problem(channel.line_of("to"), what, fix)
+    if len(targets) > 1:
+        yield from _several(channel)
     if len(channel.ends) > ENDS_MAX:
         what = f"{_name(channel)} goes to {len(targets)} partitions"
         yield Problem(channel.line_of("to"), what, f"name at most {ENDS_MAX - 1}")
     if source in targets:
         what = f"{_name(channel)} goes from partition {show(source)} to itself"
         yield Problem(channel.line_of("to"), what, "name another partition in to")
+
+
+def _several(channel: Channel) -> Iterator[Problem]:
+    """Check that none of several receivers can write."""
+    what = f"{_name(channel)} goes to {len(channel.ends) - 1} partitions"
+    alone = "write a channel for each"
+    if channel.kind is ChannelKind.VALUE:
+        what = f'{what}, and has kind = "value"'
+        fix = f"{alone}, without one_way" if channel.one_way else alone
+        fix = f"{fix}: the receiver of a value has to write which value it reads"
+        yield Problem(channel.line_of("to"), what, fix)
+    elif not channel.one_way:
+        what = f"{what}, and they could write, too"
+        fix = alone if channel.common_bytes else f"add one_way = true, or {alone}"
+        yield Problem(channel.line_of("to"), what, fix)
 
 
 def _mapped_ends(system: System, channel: Channel) -> Iterator[Problem]:
