@@ -2,24 +2,18 @@
 #include "entropy/sources.h"
 
 #include "console/terminal.h"
+#include "entropy/firmware_trng.h"
 #include "entropy/generator.h"
 #include "entropy/loader_tree.h"
-#include "hypervisor/firmware.h"
 #include "hypervisor/registers.h"
 #include "partition/load.h"
 #include "vcpu/controls.h"
 #include "vcpu/features.h"
 #include <arch/device_access.h>
-#include <arch/hypercalls.h>
 
 #define TREE_ALIGNMENT 8u                 /* Linux: Documentation/arch/arm64/booting */
 #define TREE_BYTES_MAX UINT64_C(0x200000) /* the same */
 
-#define PSCI_VERSION_1_0  0x10000
-#define SMCCC_VERSION_1_1 0x10001
-#define TRNG_NO_ENTROPY   (-3) /* the caller may try again (DEN0098, TRNG_RND) */
-#define TRNG_BITS_MAX     192u
-#define TRNG_TRIES        1000u
 /* The processor returns a number at least this often (Arm ARM, RNDR: "within a reasonable period of
  * time" is all that it promises). */
 #define RNDR_TRIES 1000u
@@ -32,7 +26,6 @@
 #define LOADER_WORDS (4 * GENERATOR_WORDS)
 
 static struct generator collected;
-static uint32_t collected_bits;
 static uint32_t loader_words[LOADER_WORDS];
 static uint32_t loader_count; /* of them that are filled */
 
@@ -70,54 +63,29 @@ void sources_read_loader_tree(const struct description_board *board, uint64_t de
     }
 }
 
-static void mix(uint32_t input[GENERATOR_WORDS], uint32_t bits)
+static void mix(uint32_t input[GENERATOR_WORDS])
 {
     generator_mix(&collected, input);
     generator_wipe(input, GENERATOR_WORDS);
-    collected_bits += bits;
 }
 
-static void collect_from_loader(void)
+/* Mixes the seeds of the loader. Returns the number of their bits. */
+static uint32_t collect_from_loader(void)
 {
     for (uint32_t i = 0; i < LOADER_WORDS; i += GENERATOR_WORDS) {
-        mix(&loader_words[i], 0);
+        mix(&loader_words[i]);
     }
-    collected_bits = 32 * loader_count;
+    return 32 * loader_count;
 }
 
-/* Returns true if the firmware has a TRNG. A firmware before SMCCC 1.1 is asked for nothing that it
- * may not know (DEN0028, "Discovery of SMCCC_VERSION"). */
-static bool has_firmware_trng(void)
-{
-    return (int32_t)firmware_call(PSCI_VERSION, 0, 0, 0) >= PSCI_VERSION_1_0 &&
-           (int32_t)firmware_call(PSCI_FEATURES, CALL_SMCCC_VERSION, 0, 0) >= 0 &&
-           (int32_t)firmware_call(CALL_SMCCC_VERSION, 0, 0, 0) >= SMCCC_VERSION_1_1 &&
-           (int32_t)firmware_call(CALL_TRNG_VERSION, 0, 0, 0) > 0 &&
-           (int32_t)firmware_call(CALL_TRNG_FEATURES, CALL_TRNG_RND64, 0, 0) >= 0;
-}
-
-static void collect_from_firmware(void)
+/* Does the same with bits of the firmware's TRNG. */
+static uint32_t collect_from_firmware(void)
 {
     uint32_t input[GENERATOR_WORDS] = {0};
-    int64_t result = TRNG_NO_ENTROPY;
+    uint32_t bits = firmware_trng_read(input);
 
-    if (!has_firmware_trng()) {
-        return;
-    }
-    for (unsigned tries = 0; result == TRNG_NO_ENTROPY && tries < TRNG_TRIES; tries++) {
-        uint64_t registers[4] = {CALL_TRNG_RND64, TRNG_BITS_MAX};
-
-        firmware_call_for_results(registers);
-        result = (int64_t)registers[0];
-        for (unsigned i = 1; i < 4; i++) {
-            input[2 * i - 2] = (uint32_t)registers[i];
-            input[2 * i - 1] = (uint32_t)(registers[i] >> 32);
-            *(volatile uint64_t *)&registers[i] = 0;
-        }
-    }
-    if (result == 0) {
-        mix(input, TRNG_BITS_MAX);
-    }
+    mix(input);
+    return bits;
 }
 
 /* Reads RNDR. Returns false if the processor has no number now (Arm ARM, RNDR: PSTATE.Z is set). */
@@ -133,13 +101,14 @@ static bool read_processor(uint64_t *value)
     return is_valid != 0;
 }
 
-static void collect_from_processor(void)
+/* Does the same with bits of RNDR. */
+static uint32_t collect_from_processor(void)
 {
     uint32_t input[GENERATOR_WORDS] = {0};
     uint32_t bits = 0;
 
     if (ID_FIELD(register_read(id_aa64isar0_el1), ISAR0_RNDR) == 0) {
-        return;
+        return 0;
     }
     for (unsigned tries = 0; bits < 32 * GENERATOR_WORDS && tries < RNDR_TRIES; tries++) {
         uint64_t value;
@@ -150,18 +119,20 @@ static void collect_from_processor(void)
             bits += RNDR_BITS;
         }
     }
-    mix(input, bits);
+    mix(input);
+    return bits;
 }
 
 void sources_collect(void)
 {
-    collect_from_loader();
-    collect_from_firmware();
-    collect_from_processor();
-    collected.is_seeded = collected_bits >= SEEDED_BITS;
+    uint32_t loader = collect_from_loader(), firmware = collect_from_firmware(),
+             processor = collect_from_processor();
+
+    collected.is_seeded = loader + firmware + processor >= SEEDED_BITS;
     if (!collected.is_seeded) {
-        terminal_print("guests get no random numbers: the loader's devicetree has no rng-seed, and "
-                       "neither firmware (TRNG) nor processor (RNDR) makes any");
+        terminal_print("guests get no random numbers, for which %u bits are needed: the loader's "
+                       "devicetree has %u, the firmware's TRNG %u, the processor's RNDR %u",
+                       SEEDED_BITS, loader, firmware, processor);
     }
 }
 

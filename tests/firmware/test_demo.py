@@ -42,6 +42,7 @@ _FIRMWARES = {
     "debug": Firmware(
         "qemu-virt-secure", lambda made, board, _: behind_tfa(made, board, debug=True)
     ),
+    "trng": Firmware("qemu-virt-secure", lambda made, board, _: behind_tfa(made, board, trng=True)),
     "u-boot": Firmware("qemu-virt-secure", lambda made, _, folder: behind_u_boot(made, folder)),
     "optee": Firmware("qemu-virt-optee", lambda made, board, _: behind_optee(made, board)),
 }
@@ -84,3 +85,6 @@ def test_demo(start_guest: StartGuest, log_folder: Path, firmware: Firmware) -> 
     guest.type_text(_RESTART)
     ready(guest)
     assert "waits" not in guest.console()
+    # Neither the processor nor, without U-Boot, the loader has another source of entropy.
+    lacks_entropy = "guests get no random numbers" in guest.console()
+    assert lacks_entropy == (firmware not in (_FIRMWARES["trng"], _FIRMWARES["u-boot"]))

@@ -6,23 +6,21 @@ The firmware is ours (first_stage.S), so that it leaves these things behind.
 
 from __future__ import annotations
 
-import subprocess
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from support.firmware import behind_optee, image_address
+from support.firmware import behind_first_stage, behind_optee
 from support.witness import read_register
 from support.written_system import StartGuest
 
 from bulkhead.running.guest import GuestProcess
-from bulkhead.running.qemu import UserNetwork, escape
+from bulkhead.running.qemu import UserNetwork
 from bulkhead.settings import Settings
 from bulkhead.system.assemble import assemble, read
 from bulkhead.system.board_tree import BoardTree
 from bulkhead.system.machine import machine
 
-_SOURCE = Path(__file__).parent / "first_stage.S"
 _SYSTEM = """board = "qemu-virt-secure"
 
 [[partition]]
@@ -33,46 +31,25 @@ image = "boot"
 devices = ["rtc"]
 restart = "never"
 """
-_UNUSED, _CLOCK, _TERMINAL = 200, 34, 33  # INTIDs; those of the partition's rtc and of the PL011
+_CLOCK, _TERMINAL = 34, 33  # INTIDs: those of the partition's rtc and of the PL011
 _ENABLE_LPIS = 1
 _TABLES = 0x70000000  # memory that nobody has
 
 
-def build_firmware(folder: Path, board: BoardTree, kept: int, lpis: int) -> Path:
-    """Return the content of the flash."""
-    code, flash = folder / "first_stage.exe", folder / "first_stage.bin"
-    values = {"IMAGE": image_address(board), "KEPT_SPI": kept, "LPIS": lpis}
-    defines = [f"-D{name}={value:#x}" for name, value in values.items()]
-    compiler = "aarch64-linux-gnu-gcc"
-    link = ["-nostdlib", "-static", "-Wl,-Ttext=0", "-Wl,--build-id=none"]
-    subprocess.run([compiler, *defines, *link, "-o", str(code), str(_SOURCE)], check=True)
-    subprocess.run(["aarch64-linux-gnu-objcopy", "-O", "binary", str(code), str(flash)], check=True)
-    return flash
-
-
-def boot(
-    start_guest: StartGuest, folder: Path, kept: int = _UNUSED, lpis: int = 0
-) -> tuple[GuestProcess, BoardTree]:
+def boot(start_guest: StartGuest, folder: Path, **left: int) -> tuple[GuestProcess, BoardTree]:
     file = folder / "one.toml"
     file.write_text(_SYSTEM)
     system, board = read(str(file))
     image = assemble(system, board, Settings()).image
-    loader = f"loader,file={escape(image)},addr={image_address(board):#x},force-raw=on"
-    made = machine(system, board, image, lambda _: UserNetwork(), ["-device", loader])
-    with_its = made.machine.replace("its=off", "its=on")
-    guest = start_guest(
-        replace(
-            made,
-            machine=with_its if lpis else made.machine,
-            firmware=build_firmware(folder, board, kept, lpis),
-        )
-    )
-    return guest, board
+    made = machine(system, board, image, lambda _: UserNetwork())
+    if left.get("LPIS"):
+        made = replace(made, machine=made.machine.replace("its=off", "its=on"))
+    return start_guest(behind_first_stage(made, board, folder, **left)), board
 
 
 @pytest.mark.parametrize("kept", [_CLOCK, _TERMINAL], ids=["partition", "hypervisor"])
 def test_interrupt_of_the_firmware(start_guest: StartGuest, log_folder: Path, kept: int) -> None:
-    guest, _ = boot(start_guest, log_folder, kept)
+    guest, _ = boot(start_guest, log_folder, KEPT_SPI=kept)
     line = guest.wait_for_match(r"(?m)^bulkhead\| .*$", timeout=30).strip()
     assert line == (
         "bulkhead| the system can't start: the firmware keeps an interrupt that the system uses; "
@@ -98,14 +75,23 @@ def test_interrupt_of_optee(start_guest: StartGuest, log_folder: Path) -> None:
 
 def test_lpis_are_switched_off(start_guest: StartGuest, log_folder: Path) -> None:
     """Those of all cores, also of cores that stay off."""
-    guest, board = boot(start_guest, log_folder, lpis=_TABLES)
+    guest, board = boot(start_guest, log_folder, LPIS=_TABLES)
+    guest.wait_for_match(r"(?m)^one\| PASS", timeout=30)
+    for core in board.cores:
+        assert read_register(guest.qmp(), core.redistributor, "w") & _ENABLE_LPIS == 0
+
+
+@pytest.mark.long
+def test_pending_lpi_is_not_signalled(start_guest: StartGuest, log_folder: Path) -> None:
+    """It is enabled, and pending at every core when the hypervisor starts."""
+    guest, board = boot(start_guest, log_folder, LPIS=_TABLES, PENDING_LPI=1)
     guest.wait_for_match(r"(?m)^one\| PASS", timeout=30)
     for core in board.cores:
         assert read_register(guest.qmp(), core.redistributor, "w") & _ENABLE_LPIS == 0
 
 
 def test_lpis_in_the_hypervisors_memory(start_guest: StartGuest, log_folder: Path) -> None:
-    guest, _ = boot(start_guest, log_folder, lpis=0x40100000)
+    guest, _ = boot(start_guest, log_folder, LPIS=0x40100000)
     line = guest.wait_for_match(r"(?m)^bulkhead\| .*$", timeout=30).strip()
     assert line == (
         "bulkhead| the system can't start: a loader left LPIs on, with a pending table in the "

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,9 +12,21 @@ import pytest
 
 from bulkhead.building.firmware import Firmware, build, optee
 from bulkhead.errors import UserError
+from bulkhead.paths import TESTS
 from bulkhead.running.qemu import Machine, escape
 from bulkhead.setup.packages import U_BOOT
 from bulkhead.system.board_tree import BoardTree
+
+_FIRST_STAGE = TESTS / "firmware" / "first_stage.S"
+_ENTROPY = TESTS / "firmware" / "tfa_entropy.c"
+_NOTHING_LEFT = {
+    "KEPT_SPI": 200,  # INTID of an interrupt that no system here uses
+    "LPIS": 0,
+    "PENDING_LPI": 0,
+    "TRNG_LATE": 0,
+    "TRNG_WORDS": 0,
+    "TRNG_STATUS": 0,
+}
 
 
 def flash(firmware: Firmware) -> Path:
@@ -30,16 +43,41 @@ def image_address(board: BoardTree) -> int:
 
 
 def behind_tfa(
-    made: Machine, board: BoardTree, *, debug: bool = False, trusted: Path | None = None
+    made: Machine,
+    board: BoardTree,
+    *,
+    debug: bool = False,
+    trusted: Path | None = None,
+    trng: bool = False,
 ) -> Machine:
     """Return the machine with TF-A, which starts the image that lies in its memory.
 
-    `trusted`: the folder of an OP-TEE that it starts before.
+    `trusted`: the folder of an OP-TEE that it starts before. `trng`: it offers random numbers.
     """
     address = image_address(board)
     loader = f"loader,file={escape(made.image)},addr={address:#x},force-raw=on"
-    firmware = flash(Firmware(start=address, debug=debug, trusted=trusted))
+    firmware = flash(
+        Firmware(start=address, debug=debug, trusted=trusted, entropy=_ENTROPY if trng else None)
+    )
     return replace(made, firmware=firmware, extra=[*made.extra, "-device", loader])
+
+
+def behind_first_stage(made: Machine, board: BoardTree, folder: Path, **left: int) -> Machine:
+    """Return the machine with a firmware of ours, which starts the image that lies in its memory.
+
+    `folder` is for its files. `left`: what it leaves behind, the macros of first_stage.S.
+    """
+    address = image_address(board)
+    code, content = folder / "first_stage.exe", folder / "first_stage.bin"
+    defined = {"IMAGE": address, **_NOTHING_LEFT, **left}
+    defines = [f"-D{name}={value:#x}" for name, value in defined.items()]
+    compiler = "aarch64-linux-gnu-gcc"
+    link = ["-nostdlib", "-static", "-Wl,-Ttext=0", "-Wl,--build-id=none"]
+    subprocess.run([compiler, *defines, *link, "-o", str(code), str(_FIRST_STAGE)], check=True)
+    copy = ["aarch64-linux-gnu-objcopy", "-O", "binary", str(code), str(content)]
+    subprocess.run(copy, check=True)
+    loader = f"loader,file={escape(made.image)},addr={address:#x},force-raw=on"
+    return replace(made, firmware=content, extra=[*made.extra, "-device", loader])
 
 
 def behind_optee(made: Machine, board: BoardTree) -> Machine:

@@ -9,11 +9,11 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from itertools import pairwise
 from pathlib import Path
 from typing import BinaryIO
 
 import pytest
+from support.entropy_guest import Life, build_entropy_guest, values, wait_for_lives
 
 from bulkhead.running.guest import GuestProcess
 from bulkhead.running.qemu import UserNetwork
@@ -22,12 +22,6 @@ from bulkhead.system.assemble import assemble, read
 from bulkhead.system.machine import machine
 
 StartGuest = Callable[..., GuestProcess]
-_HERE = Path(__file__).parent
-_COMPILER = (
-    "aarch64-linux-gnu-gcc", "-O2", "-Wall", "-Wextra", "-Werror", "-ffreestanding", "-nostdlib",
-    "-static", "-no-pie", "-fno-pie", "-mgeneral-regs-only", "-mstrict-align",
-    "-fno-asynchronous-unwind-tables", "-fno-auto-inc-dec", "-Wl,--build-id=none",
-)  # fmt: skip
 _PARTITION = """
 [[partition]]
 name = "{name}"
@@ -38,9 +32,7 @@ console = "output"
 interrupts = "{mode}"
 """
 _LIVES = 3
-_PATIENCE_S = 60
 _RAM = 0x40000000
-_DIGITS = 16
 _PIECE_BYTES = 16 << 20
 _TREE_BYTES_MAX = 2 << 20
 _PL031 = 0x31  # RTCPeriphID0
@@ -51,9 +43,7 @@ _NO_SOURCE = "guests get no random numbers"
 def _start(
     start_guest: StartGuest, folder: Path, machine_options: str = "", cpu: str = "cortex-a72"
 ) -> GuestProcess:
-    sources = [str(_HERE / "linked" / "start.S"), str(_HERE / "entropy" / "guest.c")]
-    command = [*_COMPILER, "-T", str(_HERE / "entropy" / "guest.ld"), *sources]
-    subprocess.run([*command, "-o", str(folder / "guest.exe")], check=True)
+    build_entropy_guest(folder / "guest.exe")
     file = folder / "entropy.toml"
     partitions = (("one", 0, "direct"), ("two", 1, "listed"))
     file.write_text(
@@ -68,33 +58,8 @@ def _start(
     return start_guest(replace(made, machine=made.machine + machine_options, cpu=cpu))
 
 
-def _lines(guest: GuestProcess, name: str) -> list[list[list[str]]]:
-    """Return the lines of each whole life of a partition, as words.
-
-    The terminal may show the beginning of a line before the whole line.
-    """
-    found = re.findall(rf"^{name}\| (.*)$", guest.console().replace("\r", ""), re.M)
-    whole = [line for line, after in pairwise([*found, ""]) if not after.startswith(line)]
-    lives: list[list[list[str]]] = []
-    for words in (line.split() for line in whole if line.strip()):
-        if words[0] == "clock":
-            lives.append([])
-        if lives:  # otherwise it is the beginning of the first line
-            lives[-1].append(words)
-    return [life for life in lives if life[-1][0] == "invalid" and len(life[-1][-1]) == _DIGITS]
-
-
-def _wait_for_lives(guest: GuestProcess) -> list[list[list[str]]]:
-    for name in ("one", "two"):
-        end = time.monotonic() + _PATIENCE_S
-        while len(_lines(guest, name)) < _LIVES:
-            assert time.monotonic() < end, guest.last_words()
-            time.sleep(0.05)
-    return [life for name in ("one", "two") for life in _lines(guest, name)[:_LIVES]]
-
-
-def _of(life: list[list[str]], name: str) -> list[list[str]]:
-    return [line[1:] for line in life if line[0] == name]
+def _wait_for_lives(guest: GuestProcess) -> list[Life]:
+    return [life for name in ("one", "two") for life in wait_for_lives(guest, name, _LIVES)]
 
 
 @pytest.mark.parametrize(
@@ -113,18 +78,18 @@ def test_no_seed_comes_twice(
     seen: list[str] = []
     for life in lives:
         for name, words in _SEEDS.items():
-            (seed,) = _of(life, name)
+            (seed,) = values(life, name)
             assert len(seed) == words
             seen += ["".join(seed)]
-        assert _of(life, "version") == [[f"{0x10000:016x}"]]
-        wide, narrow = _of(life, "numbers")
+        assert values(life, "version") == [[f"{0x10000:016x}"]]
+        wide, narrow = values(life, "numbers")
         assert wide[0] == narrow[0] == "0" * 16
         seen += wide[1:]
         # 40 bits: 32 in the last word, 8 in the one before it (DEN0098, TRNG_RND).
         assert narrow[1] == "0" * 16
         assert int(narrow[2], 16) < 1 << 8
         assert int(narrow[3], 16) < 1 << 32
-        assert _of(life, "invalid") == [[f"{(1 << 64) - 2:016x}"]]
+        assert values(life, "invalid") == [[f"{(1 << 64) - 2:016x}"]]
     assert len(set(seen)) == len(seen)
     assert _NO_SOURCE not in guest.console()
 
@@ -136,9 +101,9 @@ def test_without_a_source(start_guest: StartGuest, tmp_path: Path) -> None:
     assert guest.console().count(_NO_SOURCE) == 1
     not_supported = [f"{(1 << 64) - 1:016x}"]
     for life in lives:
-        assert _of(life, "kaslr-seed") == _of(life, "rng-seed") == [[]]
-        assert _of(life, "version") == _of(life, "invalid") == [not_supported]
-        assert all(line[0] == not_supported[0] for line in _of(life, "numbers"))
+        assert values(life, "kaslr-seed") == values(life, "rng-seed") == [[]]
+        assert values(life, "version") == values(life, "invalid") == [not_supported]
+        assert all(line[0] == not_supported[0] for line in values(life, "numbers"))
 
 
 def test_clock_and_the_loaders_seed(start_guest: StartGuest, tmp_path: Path) -> None:
@@ -153,7 +118,7 @@ def test_clock_and_the_loaders_seed(start_guest: StartGuest, tmp_path: Path) -> 
     lives = _wait_for_lives(guest)
     after = int(time.time())
     for life in lives:
-        ((seconds, identification),) = _of(life, "clock")
+        ((seconds, identification),) = values(life, "clock")
         assert before - 1 <= int(seconds, 16) <= after + 1
         assert int(identification, 16) == _PL031
     count = guest.machine.memory_mib << 20

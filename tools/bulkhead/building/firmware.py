@@ -48,12 +48,14 @@ class Firmware:
     """A build of TF-A.
 
     It starts `loader`, such as U-Boot, or what lies at `start` in memory. `trusted`: the folder of
-    an OP-TEE for this machine, which it starts before.
+    an OP-TEE for this machine, which it starts before. `entropy`: the source of plat_get_entropy(),
+    which TF-A lacks for this machine; then it has the calls for random numbers (Arm DEN0098).
     """
 
     start: int = 0
     loader: Path | None = None
     trusted: Path | None = None
+    entropy: Path | None = None
     debug: bool = False  # with TF-A's assertions
 
     @property
@@ -62,6 +64,7 @@ class Firmware:
         parts = ["tfa", "debug" if self.debug else "release"]
         parts += [self.loader.parent.name] if self.loader else [f"{self.start:x}"]
         parts += ["optee"] if self.trusted else []
+        parts += ["trng"] if self.entropy else []
         return BUILD / "firmware" / "-".join(parts)
 
     def arguments(self) -> list[str]:
@@ -87,7 +90,17 @@ class Firmware:
                 "BL32_EXTRA2": str(self.trusted / "tee-pageable_v2.bin"),
                 "BL32_RAM_LOCATION": "tdram",
             }
+        if self.entropy:
+            given["TRNG_SUPPORT"] = "1"
         return [f"{name}={value}" for name, value in given.items()]
+
+    def write_more_sources(self) -> list[str]:
+        """Return make's options that add the source of entropy to those of EL3."""
+        if self.entropy is None:
+            return []
+        rules = self.folder / "entropy.mk"
+        rules.write_text(f"BL31_SOURCES += {self.entropy}\n")
+        return ["-f", str(rules), "-f", "Makefile"]
 
 
 def build(firmware: Firmware) -> Path:
@@ -100,13 +113,13 @@ def build(firmware: Firmware) -> Path:
     with lock.held(BUILD / "firmware" / "tfa"):
         tree = sources.locate(TFA)
         command = ["make", "-C", str(tree), f"-j{os.cpu_count() or 1}", *firmware.arguments()]
-        written = firmware.loader.stat().st_mtime_ns if firmware.loader else 0
-        wanted = json.dumps([*command, written])
+        given = [each for each in (firmware.loader, firmware.entropy) if each]
+        wanted = json.dumps([*command, *(each.stat().st_mtime_ns for each in given)])
         if flash.is_file() and stamp.is_file() and stamp.read_text() == wanted:
             return flash
         shutil.rmtree(firmware.folder, ignore_errors=True)
         firmware.folder.mkdir(parents=True)
-        _make([*command, "all", "fip"])
+        _make([*command, *firmware.write_more_sources(), "all", "fip"])
         made = firmware.folder / "qemu" / ("debug" if firmware.debug else "release")
         first = (made / "bl1.bin").read_bytes()
         flash.write_bytes(first.ljust(_FIP_OFFSET, b"\0") + (made / "fip.bin").read_bytes())
