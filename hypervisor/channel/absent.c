@@ -13,10 +13,18 @@ bool channel_has_call(const struct vcpu *vcpu, uint32_t function)
     return false;
 }
 
-int64_t channel_call(const struct vcpu *vcpu, const uint64_t registers[4])
+int64_t channel_notify(const struct vcpu *vcpu, uint32_t channel)
 {
     (void)vcpu;
-    (void)registers;
+    (void)channel;
+    return CALL_NOT_SUPPORTED;
+}
+
+int64_t channel_set_state(const struct vcpu *vcpu, uint32_t channel, uint32_t state)
+{
+    (void)vcpu;
+    (void)channel;
+    (void)state;
     return CALL_NOT_SUPPORTED;
 }
 

@@ -7,13 +7,15 @@
 
 bool end_find(const struct partition *partition, uint32_t index, struct end *end)
 {
-    *end = (struct end){.system = partition->constant.system};
-    if (index >= partition->constant.system->channel_count) {
+    const struct description *system = partition->constant.system;
+    const struct description_channel *channel;
+
+    if (index >= system->channel_count) {
         return false;
     }
-    end->channel = &partition->constant.system->channels[index];
-    end->number = channel_find_end(end->channel, partition->constant.index);
-    return end->number < channel_end_count(end->channel);
+    channel = &system->channels[index];
+    *end = (struct end){system, channel, channel_find_end(channel, partition->constant.index)};
+    return end->number < channel_end_count(channel);
 }
 
 /* Returns true for the receiver of a one-way channel, which has no section: it can neither notify
@@ -23,25 +25,27 @@ static bool is_one_way_receiver(const struct end *end)
     return end->channel->one_way != 0 && end->number != 0;
 }
 
-static void ring(const struct end *end)
+/* Rings the doorbell of an end of the channel. `number`: of that end. */
+static void ring(const struct end *end, uint32_t number)
 {
-    if (end_described(end)->function != 0) {
-        function_interrupt_ring(end);
+    const struct description_channel_end *described = &end->channel->ends[number];
+
+    if (described->function != 0) {
+        function_interrupt_ring(&(struct end){end->system, end->channel, number});
     } else {
-        doorbell_ring(end->system, end_described(end)->interrupt);
+        doorbell_ring(end->system, described->interrupt);
     }
 }
 
-void end_ring_other(const struct end *end)
+void end_ring_peers(const struct end *end)
 {
-    struct end other = {end->system, end->channel, 1 - end_guest_number(end)};
+    uint32_t peers_end = end->number == 0 ? channel_end_count(end->channel) : 1;
 
     if (is_one_way_receiver(end)) {
         return;
     }
-    ring(&other);
-    for (other.number = 2; other.number < channel_end_count(end->channel); other.number++) {
-        ring(&other);
+    for (uint32_t peer = 1 - end_guest_number(end); peer < peers_end; peer++) {
+        ring(end, peer);
     }
 }
 
@@ -55,5 +59,5 @@ void end_set_state(const struct end *end, uint32_t state)
     __atomic_store_n(word, state, __ATOMIC_RELEASE);
     /* A guest may read the word without its caches. */
     load_clean((uintptr_t)word, (uintptr_t)(word + 1));
-    end_ring_other(end);
+    end_ring_peers(end);
 }

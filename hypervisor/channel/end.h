@@ -42,11 +42,11 @@ static inline uint32_t end_guest_number(const struct end *end)
  * Returns false if there is no such channel, or if no end of it is the partition's. */
 bool end_find(const struct partition *partition, uint32_t index, struct end *end);
 
-/* Rings the doorbell of the other end, or of all receivers. No effect if this end is the receiver
- * of a one-way channel. */
-void end_ring_other(const struct end *end);
+/* Rings the doorbells of the peers: the other end, or all receivers. No effect if this end is the
+ * receiver of a one-way channel. */
+void end_ring_peers(const struct end *end);
 
-/* Sets the state of this end, and rings the doorbell of the other end. No effect if this end is the
+/* Sets the state of this end, and rings the doorbells of the peers. No effect if this end is the
  * receiver of a one-way channel: its state stays 0. */
 void end_set_state(const struct end *end, uint32_t state);
 

@@ -90,7 +90,7 @@ static void write_register(const struct end *end, uint64_t at, uint32_t value)
         break;
     case REGISTER_DOORBELL:
         if (value == DOORBELL(1 - end_guest_number(end))) {
-            end_ring_other(end);
+            end_ring_peers(end);
         }
         break;
     case REGISTER_STATE:

@@ -16,19 +16,24 @@ bool channel_has_call(const struct vcpu *vcpu, uint32_t function)
     return is_known && is_connected;
 }
 
-int64_t channel_call(const struct vcpu *vcpu, const uint64_t registers[4])
+int64_t channel_notify(const struct vcpu *vcpu, uint32_t channel)
 {
-    uint32_t function = (uint32_t)registers[0];
     struct end end;
 
-    if ((function != CALL_CHANNEL_NOTIFY && function != CALL_CHANNEL_SET_STATE) ||
-        !end_find(vcpu->partition, (uint32_t)registers[1], &end)) {
+    if (!end_find(vcpu->partition, channel, &end)) {
         return CALL_NOT_SUPPORTED;
     }
-    if (function == CALL_CHANNEL_NOTIFY) {
-        end_ring_other(&end);
-    } else {
-        end_set_state(&end, (uint32_t)registers[2]);
+    end_ring_peers(&end);
+    return CALL_SUCCESS;
+}
+
+int64_t channel_set_state(const struct vcpu *vcpu, uint32_t channel, uint32_t state)
+{
+    struct end end;
+
+    if (!end_find(vcpu->partition, channel, &end)) {
+        return CALL_NOT_SUPPORTED;
     }
+    end_set_state(&end, state);
     return CALL_SUCCESS;
 }

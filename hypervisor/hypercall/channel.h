@@ -12,8 +12,9 @@
  * channels, if its partition has a channel. */
 bool channel_has_call(const struct vcpu *vcpu, uint32_t function);
 
-/* Handles CALL_CHANNEL_NOTIFY or CALL_CHANNEL_SET_STATE. `registers`: X0 to X3. Returns X0:
- * CALL_SUCCESS or CALL_NOT_SUPPORTED. */
-int64_t channel_call(const struct vcpu *vcpu, const uint64_t registers[4]);
+/* Handle CALL_CHANNEL_NOTIFY and CALL_CHANNEL_SET_STATE. `channel`: its index, any number. Return
+ * CALL_SUCCESS, or CALL_NOT_SUPPORTED if the VCPU's partition is no end of such a channel. */
+int64_t channel_notify(const struct vcpu *vcpu, uint32_t channel);
+int64_t channel_set_state(const struct vcpu *vcpu, uint32_t channel, uint32_t state);
 
 #endif

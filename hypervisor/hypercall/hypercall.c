@@ -45,8 +45,9 @@ static int64_t handle_other_call(const struct vcpu *vcpu, uint64_t registers[4])
     case CALL_HYPERVISOR_REVISION:
         return services_call(vcpu, registers);
     case CALL_CHANNEL_NOTIFY:
+        return channel_notify(vcpu, (uint32_t)registers[1]);
     case CALL_CHANNEL_SET_STATE:
-        return channel_call(vcpu, registers);
+        return channel_set_state(vcpu, (uint32_t)registers[1], (uint32_t)registers[2]);
     case CALL_PARTITION_STATUS:
     case CALL_PARTITION_CREATE:
     case CALL_PARTITION_START:
@@ -72,19 +73,20 @@ static bool is_trng_call(uint32_t function)
 
 void hypercall_handle(struct vcpu *vcpu, struct registers *registers)
 {
-    if (is_trng_call((uint32_t)registers->x[0])) {
+    uint32_t function = (uint32_t)registers->x[0], target = 0;
+    enum psci_action action;
+
+    if ((function & CALL_OWNER_MASK) != CALL_OWNER_PSCI) {
+        vcpu->report.exits[EXIT_HYPERCALL]++;
+        registers->x[0] = (uint64_t)handle_other_call(vcpu, registers->x);
+        return;
+    }
+    if (is_trng_call(function)) {
         vcpu->report.exits[EXIT_HYPERCALL]++;
         registers->x[0] = (uint64_t)trng_call(&vcpu->generator, registers->x);
         return;
     }
-    if (((uint32_t)registers->x[0] & CALL_OWNER_MASK) == CALL_OWNER_PSCI) {
-        uint32_t target = 0;
-        enum psci_action action = psci_call(vcpu->partition, vcpu->number, registers->x, &target);
-
-        vcpu->report.exits[EXIT_POWER]++;
-        power_change(vcpu, action, target);
-        return;
-    }
-    vcpu->report.exits[EXIT_HYPERCALL]++;
-    registers->x[0] = (uint64_t)handle_other_call(vcpu, registers->x);
+    action = psci_call(vcpu->partition, vcpu->number, registers->x, &target);
+    vcpu->report.exits[EXIT_POWER]++;
+    power_change(vcpu, action, target);
 }

@@ -445,7 +445,6 @@ static void end_all(unsigned partition)
 /* It could delay the sender, or tell it something. */
 static void receiver_of_one_way_reaches_nobody(void **state)
 {
-    static const uint64_t calls[] = {CALL_CHANNEL_NOTIFY, CALL_CHANNEL_SET_STATE};
     const struct vcpu vcpu = {.partition = &partitions[0]};
 
     (void)state;
@@ -455,18 +454,15 @@ static void receiver_of_one_way_reaches_nobody(void **state)
     write_by(0, BAR + DOORBELL, 4, 0);
     write_by(0, BAR + STATE, 4, 77);
     assert_int_equal(read_by(0, BAR + STATE, 4), 0);
-    for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
-        const uint64_t registers[4] = {calls[i], 1, 77, 0};
-
-        assert_int_equal(channel_call(&vcpu, registers), 0);
-    }
+    assert_int_equal(channel_notify(&vcpu, 1), 0);
+    assert_int_equal(channel_set_state(&vcpu, 1, 77), 0);
     end_all(0);
     assert_int_equal(pages[1][1], 0);
     assert_int_equal(pages[2][1], 0);
     assert_int_equal(rung[42] + rung[44], 0);
 }
 
-static void notify(uint32_t partition, uint64_t channel);
+static void notify(uint32_t partition, uint32_t channel);
 
 /* Channel 1, from partition 1 to partitions 0 and 2. Its hidden page is that of channel 3. */
 static void connect_two_receivers(void)
@@ -504,7 +500,6 @@ static void receivers_show_nothing_to_each_other(void **state)
 {
     static const uint32_t zeroes[1024];
     const struct vcpu vcpu = {.partition = &partitions[0]};
-    const uint64_t registers[4] = {CALL_CHANNEL_NOTIFY, 1, 0, 0};
 
     (void)state;
     connect_two_receivers();
@@ -514,7 +509,7 @@ static void receivers_show_nothing_to_each_other(void **state)
     write_by(2, BAR + DOORBELL, 4, 1u << 16);
     write_by(2, BAR + STATE, 4, 77);
     assert_int_equal(read_by(2, BAR + STATE, 4), 0);
-    assert_int_equal(channel_call(&vcpu, registers), 0);
+    assert_int_equal(channel_notify(&vcpu, 1), 0);
     assert_memory_equal(pages[1], zeroes, sizeof(zeroes));
     assert_memory_equal(pages[2], zeroes, sizeof(zeroes));
     assert_memory_not_equal(pages[3], zeroes, sizeof(zeroes));
@@ -524,13 +519,12 @@ static void receivers_show_nothing_to_each_other(void **state)
     assert_memory_equal(pages[1], zeroes, sizeof(zeroes));
 }
 
-static void notify(uint32_t partition, uint64_t channel)
+static void notify(uint32_t partition, uint32_t channel)
 {
     const struct vcpu vcpu = {.partition = &partitions[partition]};
-    const uint64_t registers[4] = {CALL_CHANNEL_NOTIFY, channel, 0, 0};
 
     published = 0;
-    assert_int_equal(channel_call(&vcpu, registers), 0);
+    assert_int_equal(channel_notify(&vcpu, channel), 0);
     assert_int_not_equal(published, 0);
 }
 
@@ -574,12 +568,11 @@ static void changes_are_visible_before_the_guest_goes_on(void **state)
 static void state_interrupts_a_function(void **state)
 {
     const struct vcpu vcpu = {.partition = &partitions[1]};
-    const uint64_t registers[4] = {CALL_CHANNEL_SET_STATE, 0, 5, 0};
 
     (void)state;
     enable(0, 0, BAR);
     write_by(0, BAR + INTERRUPT, 4, 1);
-    assert_int_equal(channel_call(&vcpu, registers), 0);
+    assert_int_equal(channel_set_state(&vcpu, 0, 5), 0);
     assert_int_equal(pending[40], 1);
     assert_int_equal(pages[0][1], 5);
 }
