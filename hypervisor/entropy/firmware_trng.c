@@ -24,7 +24,7 @@ static bool has_trng(void)
 }
 
 /* Asks for 64 bits: a slow source has them sooner than the 192 of the largest request. Returns the
- * status of the call. The low half alone, because some firmware returns 32 bits. */
+ * status of the call: the low half of X0, because firmware may return a status of 32 bits. */
 static int32_t read_bits(uint32_t words[2])
 {
     uint64_t registers[4] = {CALL_TRNG_RND64, TRNG_BITS};
