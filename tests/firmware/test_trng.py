@@ -65,7 +65,9 @@ def assert_seeded(guest: GuestProcess) -> None:
 @pytest.mark.long
 def test_trng_of_tfa(start_guest: StartGuest, log_folder: Path) -> None:
     """It has no entropy at first."""
-    assert_seeded(boot(start_guest, log_folder, lambda *made: behind_tfa(*made, trng=True)))
+    assert_seeded(
+        boot(start_guest, log_folder, lambda made, board: behind_tfa(made, board, trng=True))
+    )
 
 
 @pytest.mark.long
@@ -82,7 +84,11 @@ def test_tfa_without_a_trng(start_guest: StartGuest, log_folder: Path) -> None:
 def test_enough_entropy(start_guest: StartGuest, log_folder: Path, late: int, words: int) -> None:
     left = {"TRNG_LATE": late, "TRNG_WORDS": words, "TRNG_STATUS": _NO_ENTROPY}
     assert_seeded(
-        boot(start_guest, log_folder, lambda *made: behind_first_stage(*made, log_folder, **left))
+        boot(
+            start_guest,
+            log_folder,
+            lambda made, board: behind_first_stage(made, board, log_folder, **left),
+        )
     )
 
 
@@ -99,7 +105,9 @@ def test_too_little_entropy(
     """The hypervisor says so, with the number of bits, and guests start without random numbers."""
     left = {"TRNG_LATE": late, "TRNG_WORDS": words, "TRNG_STATUS": status}
     guest = boot(
-        start_guest, log_folder, lambda *made: behind_first_stage(*made, log_folder, **left)
+        start_guest,
+        log_folder,
+        lambda made, board: behind_first_stage(made, board, log_folder, **left),
     )
     (life,) = wait_for_lives(guest, "one", 1)
     assert guest.console().count(_REFUSED.format(bits=bits)) == 1
