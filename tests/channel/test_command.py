@@ -517,6 +517,7 @@ def test_cat_does_not_wait_longer_for_a_hung_peer(
     assert errors == line
 
 
+@pytest.mark.long
 def test_each_message_gives_cat_more_time(start: Start, tmp_path: Path) -> None:
     """More than 10 s: it waits for time-outs."""
     other = start("cat", "./c", "-e", "1")  # no time: it waits for an idle peer

@@ -396,7 +396,7 @@ def _sweep(run: Run, attacks: Iterable[tuple[str, int]], faults: int = 0) -> Non
 
 
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("kind", ["read", "write", "execute"])
+@pytest.mark.parametrize("kind", ["read", pytest.param("execute", marks=pytest.mark.long), "write"])
 def test_access_to_unowned_memory_stops_the_partition(start_guest: StartGuest, kind: str) -> None:
     run = start(start_guest)
     answered = _answered(run)

@@ -91,7 +91,7 @@ def test_filtered_accesses_affect_no_other_partition(start_guest: StartGuest) ->
 
 
 @pytest.mark.timeout(600)
-@ways(Way.LISTED, Way.SHARED)
+@ways(Way.SHARED, long=(Way.LISTED,))
 def test_attacks_on_interrupts_affect_no_other_partition(start_guest: StartGuest, way: Way) -> None:
     """More than 10 s: six attacks. The filters of the other attacks do not depend on the way of the
     interrupts; --long runs those in each way, too."""
@@ -228,7 +228,7 @@ _BUSY = ("spin", "priority 0", "suspend")
 _BUSY_ALONE = [pytest.param((attack,), marks=pytest.mark.long, id=attack) for attack in _BUSY]
 
 
-@ways(Way.DIRECT, Way.LISTED, Way.SHARED, Way.WEIGHTS)
+@ways(Way.DIRECT, Way.SHARED, long=(Way.LISTED, Way.WEIGHTS))
 @pytest.mark.parametrize("attacks", [pytest.param(_BUSY, id="in-turn"), *_BUSY_ALONE])
 def test_busy_core_disturbs_no_other_and_can_be_stopped(
     start_guest: StartGuest, way: Way, attacks: tuple[str, ...]

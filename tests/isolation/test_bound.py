@@ -62,7 +62,10 @@ def _longest(log: Path) -> dict[str, int]:
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize(
     "way",
-    [Way.DIRECT, pytest.param(Way.LISTED, marks=pytest.mark.long), Way.SHARED],
+    [
+        *(pytest.param(each, marks=pytest.mark.long) for each in (Way.DIRECT, Way.LISTED)),
+        Way.SHARED,
+    ],
     ids=id_of,
 )
 def test_hypervisor_takes_its_interrupts_within_a_bound(
@@ -229,7 +232,7 @@ restart = "never"
 """
 
 
-@pytest.mark.parametrize("on_a_core", [1, 4])
+@pytest.mark.parametrize("on_a_core", [1, pytest.param(4, marks=pytest.mark.long)])
 def test_windows_of_many_interrupts_keep_the_bound(
     start_guest: StartGuest, tmp_path: Path, on_a_core: int
 ) -> None:

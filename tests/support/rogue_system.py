@@ -71,9 +71,10 @@ def id_of(parameter: object) -> str:
     return str(getattr(parameter, "value", parameter))
 
 
-def ways(*chosen: Way) -> pytest.MarkDecorator:
-    """Replace the parameters of the fixture `way`."""
-    return pytest.mark.parametrize("way", chosen, ids=id_of)
+def ways(*chosen: Way, long: Sequence[Way] = ()) -> pytest.MarkDecorator:
+    """Replace the parameters of the fixture `way`. `long`: those that only --long adds."""
+    marked = [pytest.param(each, marks=pytest.mark.long) for each in long]
+    return pytest.mark.parametrize("way", [*chosen, *marked], ids=id_of)
 
 
 def _without_interrupts(reports: list[VcpuReport]) -> list[VcpuReport]:

@@ -102,6 +102,7 @@ def test_each_marked_test_has_all_groups_by_default() -> None:
         assert count < everything[0], f"{name}: the marker has no effect"
 
 
+@pytest.mark.long
 def test_a_single_combination_can_be_chosen() -> None:
     """Whatever the default is: the choice is among what the user selects."""
     every = collected("--long", "-k", "test_control and mmio-1 and ctrl_vq and announce")

@@ -140,6 +140,7 @@ def test_more_connections_than_the_service_allows(demos: Demos, namespace: Names
     assert_buffers_balance(client.quiet_status())
 
 
+@pytest.mark.long
 def test_more_connections_than_memory(demos: Demos, namespace: Namespace) -> None:
     """Open far more connections at once than the stack has control blocks, most of them idle.
 

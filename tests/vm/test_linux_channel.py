@@ -124,8 +124,10 @@ def end_of(layout: Layout) -> ChannelEnd:
 @pytest.mark.timeout(500)
 @pytest.mark.parametrize(
     ("end", "key"),
-    [(1, ""), (0, 'interrupts = "listed"')],
-    ids=["direct", "listed"],
+    [
+        pytest.param(1, "", id="direct"),
+        pytest.param(0, 'interrupts = "listed"', id="listed", marks=pytest.mark.long),
+    ],
 )
 def test_linux_drives_a_channel(
     start_guest: StartGuest, tmp_path: Path, end: int, key: str

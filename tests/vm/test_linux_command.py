@@ -333,6 +333,7 @@ def test_values_and_one_way_channels(start_guest: StartGuest, tmp_path: Path) ->
     assert all(each.exits["fault"] == 0 for each in reports(guest, layout))
 
 
+@pytest.mark.long
 @pytest.mark.timeout(900)
 def test_doorbells_wake_ends_without_connections(start_guest: StartGuest, tmp_path: Path) -> None:
     """Without a doorbell the kernel would sleep for an hour."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from support.demos import StartGuest
 
 from bulkhead.peers import linux_guest
@@ -33,6 +34,7 @@ def test_address_by_dhcp(start_guest: StartGuest) -> None:
     assert "DHCP gave no address" not in guest.console()
 
 
+@pytest.mark.long
 def test_no_dhcp_server(start_guest: StartGuest, tmp_path: Path) -> None:
     """More than 10 s: the client waits for a server."""
     guest = start_guest(linux(DatagramNetwork(tmp_path / "guest", tmp_path / "nobody")))

@@ -424,6 +424,7 @@ def test_vcpus_of_a_core_do_not_share_translations(
     assert counted > _INVALIDATIONS_MIN if len(cores) > 1 else counted < _INVALIDATIONS_MIN
 
 
+@pytest.mark.long
 @pytest.mark.timeout(400)
 def test_linux_has_more_vcpus_than_the_machine_has_cores(
     start_guest: StartGuest, tmp_path: Path
