@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Reception: clusters for the device to write to, and the delivery of frames to the stack. */
 #include "bsdnet_private.h"
+#include "virtio/vlan.h"
 
 /* The stack's queue holds 50 IP packets (IFQ_MAXLEN) and drops further ones, so the stack has to
  * empty it between two batches. */
@@ -107,13 +108,27 @@ static void show_to_listener(struct ifnet *ifp, struct ether_header *header, str
     m_freem(mbuf);
 }
 
+/* Removes a tag of VLAN 0. The stack knows no tags, and drops the frames of other VLANs. */
+static uint8_t *remove_priority_tag(uint8_t *frame, uint32_t *bytes)
+{
+    if (!virtio_vlan_has_tag(frame) ||
+        *bytes < sizeof(struct ether_header) + VIRTIO_VLAN_TAG_BYTES ||
+        virtio_vlan_of(frame) != 0) {
+        return frame;
+    }
+    *bytes -= VIRTIO_VLAN_TAG_BYTES;
+    return virtio_vlan_remove_tag(frame);
+}
+
 static void deliver(struct virtio_bsdnet *interface, const struct virtio_net_buffer *buffer)
 {
-    struct ether_header *header = (void *)(buffer->memory + VIRTIO_NET_HEADER_BYTES);
+    uint32_t bytes = buffer->frame_bytes;
+    uint8_t *frame = remove_priority_tag(buffer->memory + VIRTIO_NET_HEADER_BYTES, &bytes);
+    struct ether_header *header = (void *)frame;
     struct mbuf *mbuf = ((const struct cluster *)buffer)->mbuf;
 
     mbuf->m_data = (caddr_t)(header + 1);
-    mbuf->m_len = (int)(buffer->frame_bytes - sizeof(*header));
+    mbuf->m_len = (int)(bytes - sizeof(*header));
     mbuf->m_pkthdr.len = mbuf->m_len;
     mbuf->m_pkthdr.rcvif = &interface->arpcom.ac_if;
     interface->arpcom.ac_if.if_ipackets++;
