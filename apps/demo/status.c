@@ -57,6 +57,27 @@ static void write_driver(struct json *json, const struct virtio_net_statistics *
     json_end_object(json);
 }
 
+/* Writes the counts of fates from `first` to the one before `end`. */
+static void write_fates(struct json *json, const char *name,
+                        const struct virtio_netif_received *received, unsigned first, unsigned end)
+{
+    json_object(json, name);
+    for (unsigned i = first; i < end; i++) {
+        json_number(json, virtio_netif_fate_name(i), received->fate[i]);
+    }
+    json_end_object(json);
+}
+
+static void write_received(struct json *json, const struct virtio_netif_received *received)
+{
+    json_object(json, "received");
+    json_number(json, "frames", received->frames);
+    json_number(json, "reassembled", received->reassembled);
+    write_fates(json, "delivered", received, 0, VIRTIO_NETIF_DROPPED);
+    write_fates(json, "dropped", received, VIRTIO_NETIF_DROPPED, VIRTIO_NETIF_FATES);
+    json_end_object(json);
+}
+
 /* Writes the address with lower-case letters, as RFC 5952, 4.3 requires; lwIP writes capitals. */
 static const char *ipv6_text(const ip6_addr_t *address, char *text, size_t capacity)
 {
@@ -109,6 +130,7 @@ static void write_network(struct json *json)
     json_number(json, "mtu", netif->mtu);
     write_addresses(json, netif);
     write_driver(json, &statistics.driver);
+    write_received(json, &statistics.received);
     json_object(json, "rx_pool");
     json_number(json, "blocks", statistics.rx_pool_blocks);
     json_number(json, "free", statistics.rx_pool_free);

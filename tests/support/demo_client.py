@@ -148,8 +148,20 @@ def held_buffers(status: dict[str, Any]) -> int:
     return int(pool["blocks"] - pool["free"] - driver["rx_exposed"] - driver["rx_queued"])
 
 
+def assert_frames_balance(status: dict[str, Any]) -> None:
+    """Check that each received frame has one fate, as has each packet made of fragments."""
+    received, driver = status["network"]["received"], status["network"]["driver"]
+    fates = sum(received["delivered"].values()) + sum(received["dropped"].values())
+    assert fates == received["frames"] + received["reassembled"], received
+    if status["network"]["restarts"] == 0:
+        # The driver passes on one frame at a time.
+        waiting = driver["rx_frames"] - received["frames"]
+        assert 0 <= waiting <= driver["rx_queued"] + 1, (received, driver)
+
+
 def assert_buffers_balance(status: dict[str, Any]) -> None:
-    """Check that no buffer and no packet is lost: each was returned, or a counter has it."""
+    """Check that no buffer, packet or frame is lost: each was returned, or a counter has it."""
+    assert_frames_balance(status)
     driver = status["network"]["driver"]
     taken = driver["rx_buffers_taken"] - driver["rx_buffers_returned"]
     assert taken == driver["rx_exposed"] + driver["rx_queued"], driver

@@ -7,13 +7,15 @@ import contextlib
 import functools
 import re
 import socket
+import struct
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
-from scapy.layers.inet import IP, UDP
+from scapy.layers.inet import IP, UDP, in4_pseudoheader
 from scapy.layers.l2 import Dot1Q, Ether
+from scapy.utils import checksum
 from support.demo_client import in_namespace
 from support.demos import BUSES, pattern
 
@@ -27,6 +29,7 @@ PORT = 9000
 SIZES = (0, 1, 2, 3, 7, 18, 63, 64, 65, 511, 1000, 1451, 1452, 1472)
 RECEIVE_BUFFERS = 16
 _PATIENCE_S = 60
+_SOL_PACKET, _PACKET_VNET_HDR = 263, 15  # linux/socket.h, linux/if_packet.h
 
 
 class Peer:
@@ -82,16 +85,20 @@ class Peer:
             assert time.monotonic() < deadline, self.guest.last_words()
         self.drain()
 
-    def send_frame(self, frame: bytes) -> None:
-        """Send a frame past the host's own stack."""
+    def send_frame(self, frame: bytes, checksum_start: int = 0) -> None:
+        """Send a frame past the host's own stack. `checksum_start`: where the sum begins that the
+        device has to complete, as for a frame that never leaves this machine; 0: it has none."""
 
         def make() -> socket.socket:
             raw = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
             raw.bind((self.tap.interface, 0))
+            raw.setsockopt(_SOL_PACKET, _PACKET_VNET_HDR, 1)
             return raw
 
+        # VIRTIO 1.3, 5.1.6: flags (NEEDS_CSUM), GSO type and two lengths, csum_start, csum_offset.
+        header = struct.pack("<BBHHHH", checksum_start > 0, 0, 0, 0, checksum_start, 6)
         with in_namespace(self._namespace.name, make) as raw:
-            raw.send(frame)
+            raw.send(header + frame)
 
 
 @pytest.fixture
@@ -194,9 +201,22 @@ def test_damaged_datagrams_are_dropped(start: Callable[..., Peer]) -> None:
     assert peer.drain() == 0
 
 
+def partial_udp_frame(peer: Peer, data: bytes, tags: Sequence[int]) -> bytes:
+    """Return a frame whose UDP checksum is the pseudo header's sum only (VIRTIO 1.3, 5.1.6.2)."""
+    ip = IP(src=HOST_ADDRESS, dst=peer.address)
+    pseudo = in4_pseudoheader(socket.IPPROTO_UDP, ip, 8 + len(data))
+    frame = bytearray(udp_frame(peer, data, tags=tags))
+    at = 14 + 4 * len(tags) + 20 + 6
+    frame[at : at + 2] = struct.pack(">H", ~checksum(pseudo) & 0xFFFF)
+    return bytes(frame)
+
+
 def test_tags(start: Callable[..., Peer]) -> None:
     """A tag of VLAN 0 gives a frame a priority, and no VLAN. Other frames with tags are dropped."""
-    peer = start(options=NO_OFFLOADS)
+    peer = start()
+    for tags in ([], [0]):
+        peer.send_frame(partial_udp_frame(peer, b"partial", tags), 14 + 4 * len(tags) + 20)
+        assert peer.socket.recv(100) == b"partial"
     peer.send_frame(udp_frame(peer, b"of a VLAN", tags=[5]))
     peer.send_frame(udp_frame(peer, b"two tags", tags=[0, 0]))
     peer.send_frame(udp_frame(peer, b"priority", tags=[0]))

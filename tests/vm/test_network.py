@@ -15,10 +15,23 @@ import subprocess
 import time
 
 import pytest
-from support.demo_client import DISCARD, IPERF, DemoClient, assert_buffers_balance, ping
+from scapy.layers.inet import ICMP, IP, UDP
+from scapy.layers.inet6 import IPv6
+from scapy.layers.l2 import Dot1Q, Ether
+from scapy.packet import Packet
+from support.demo_client import (
+    DISCARD,
+    ECHO,
+    IPERF,
+    DemoClient,
+    assert_buffers_balance,
+    assert_frames_balance,
+    ping,
+)
 from support.demos import BUSES, Demos, FindImage, StartGuest, pattern
+from support.frames_on_tap import send_all
 
-from bulkhead.running.network import Namespace
+from bulkhead.running.network import HOST_ADDRESS, Namespace, Tap
 from bulkhead.running.qemu import NO_OFFLOADS, Machine
 
 # Feature bits of the driver (VIRTIO 1.3, 6) by QEMU's names.
@@ -30,6 +43,7 @@ LEGACY_BUSES: dict[str, tuple[str, tuple[str, ...], dict[str, str]]] = {
     "intx": ("pci", ("-machine", "its=off"), LEGACY_PCI),
     "mmio": ("mmio", ("-global", "virtio-mmio.force-legacy=true"), {}),
 }
+PEER_PORT = 4000
 EVERY_FEATURE = {"event_idx": "on", "indirect_desc": "on"}
 
 
@@ -102,6 +116,59 @@ def wait_for_address_6(client: DemoClient, address: str) -> None:
         time.sleep(0.2)
 
 
+def known_frames(tap: Tap) -> list[tuple[str, Packet]]:
+    """Return frames to the guest, each with its fate in status.json."""
+    ether = Ether(dst=tap.mac, src="02:00:00:00:00:01")
+    ip = IP(src=HOST_ADDRESS, dst=tap.address)
+    udp = UDP(sport=PEER_PORT, dport=ECHO)
+    data = b"known"
+    return [
+        ("udp", ether / ip / udp / data),
+        ("udp", ether / Dot1Q(prio=5, vlan=0) / ip / udp / data),
+        ("vlan", ether / Dot1Q(prio=5, vlan=9) / ip / udp / data),
+        ("type", ether / Dot1Q(prio=5, vlan=0) / Dot1Q(vlan=0) / ip / udp / data),
+        ("udp_checksum", ether / ip / UDP(sport=PEER_PORT, dport=ECHO, chksum=1) / data),
+        ("udp_length", ether / IP(src=HOST_ADDRESS, dst=tap.address, proto=17) / data[:4]),
+        ("udp_no_receiver", ether / ip / UDP(sport=PEER_PORT, dport=999) / data),
+        ("udp_no_receiver", ether / IP(src=HOST_ADDRESS, dst="255.255.255.255") / UDP(dport=999)),
+        ("icmp", ether / ip / ICMP() / data),
+        ("icmp_checksum", ether / ip / ICMP(chksum=1) / data),
+        ("icmp_other", ether / ip / ICMP(type=13) / data),
+        ("ip_checksum", ether / IP(src=HOST_ADDRESS, dst=tap.address, chksum=1) / udp / data),
+        ("ip_other", ether / IP(src=HOST_ADDRESS, dst="10.77.0.99") / udp / data),
+        ("ip_other", ether / IPv6(dst="fd00::99") / udp / data),
+        ("ip_protocol", ether / IP(src=HOST_ADDRESS, dst=tap.address, proto=132) / data),
+        ("type", Ether(dst=tap.mac, src="02:00:00:00:00:01", type=0x88CC) / data),
+    ]
+
+
+def assert_known_frames_are_counted(client: DemoClient, namespace: Namespace) -> None:
+    """Send a different number of each kind of frame, and compare the counts."""
+    tap = namespace.taps[0]
+    expected: dict[str, int] = {}
+    frames: list[bytes] = []
+    for number, (fate, frame) in enumerate(known_frames(tap), 1):
+        expected[fate] = expected.get(fate, 0) + number
+        frames += [bytes(frame)] * number
+    before = client.status()
+    # The guest's answers find a socket; otherwise the host would report a closed port to the guest.
+    with client.enter(lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM)) as answers:
+        answers.bind((HOST_ADDRESS, PEER_PORT))
+        send_all(tap, namespace, frames)
+        after = client.status()
+    for status in (before, after):
+        assert_frames_balance(status)
+    seen = {
+        fate: count - before["network"]["received"][end][fate]
+        for end in ("delivered", "dropped")
+        for fate, count in after["network"]["received"][end].items()
+    }
+    # The requests for the counts, and what the host's own stack sends besides.
+    for fate in ("tcp", "arp", "icmpv6"):
+        del seen[fate]
+    assert seen == dict.fromkeys(seen, 0) | expected
+
+
 def test_address_and_ping_on_tap(demos: Demos, namespace: Namespace) -> None:
     """More than 10 s: ping sends an echo request each second."""
     client = demos.tap(namespace)
@@ -112,6 +179,7 @@ def test_address_and_ping_on_tap(demos: Demos, namespace: Namespace) -> None:
     ping(namespace, client.address, 2, "-s", "1472", "-M", "do")
     # A ping larger than a frame: the guest reassembles the fragments and fragments its answer.
     ping(namespace, client.address, 2, "-s", "4000")
+    assert_known_frames_are_counted(client, namespace)
     done = namespace.run(["curl", "-s", "-m", "10", f"http://{client.address}/status.json"])
     assert json.loads(done.stdout)["network"]["ipv4"] == client.address
 

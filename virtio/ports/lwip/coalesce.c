@@ -8,6 +8,7 @@ static void hold(struct coalesce *coalesce, struct pbuf *frame, const struct tcp
     pbuf_realloc(frame, (u16_t)(segment->header_bytes + segment->data_bytes));
     coalesce->held = frame;
     coalesce->tail = frame;
+    coalesce->frames = 1;
     coalesce->data_bytes = segment->data_bytes;
     coalesce->segment = *segment;
     coalesce->pushed = tcp_segment_pushed(frame->payload, segment);
@@ -30,7 +31,7 @@ static void join(struct coalesce *coalesce, struct pbuf *frame, const struct tcp
     coalesce->tail->next = frame;
     coalesce->tail = frame;
     coalesce->data_bytes += segment->data_bytes;
-    coalesce->joined++;
+    coalesce->frames++;
 }
 
 void coalesce_flush(struct coalesce *coalesce, coalesce_output output, void *context)
@@ -51,7 +52,7 @@ void coalesce_flush(struct coalesce *coalesce, coalesce_output output, void *con
             rest -= piece->len;
         }
     }
-    output(context, frame, true);
+    output(context, frame, true, coalesce->frames);
 }
 
 void coalesce_input(struct coalesce *coalesce, struct pbuf *frame, bool checked,
@@ -70,5 +71,5 @@ void coalesce_input(struct coalesce *coalesce, struct pbuf *frame, bool checked,
         return;
     }
     coalesce_flush(coalesce, output, context);
-    output(context, frame, checked);
+    output(context, frame, checked, 1);
 }

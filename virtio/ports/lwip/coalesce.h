@@ -15,14 +15,15 @@
 struct coalesce {
     struct pbuf *held; /* the segment to which others can be joined, or NULL */
     struct pbuf *tail; /* its last pbuf; coalesce_flush() sets the tot_len of the chain */
+    uint32_t frames;   /* number of frames in the chain */
     uint32_t data_bytes;
     struct tcp_segment segment; /* the first of the joined segments */
     bool pushed;
-    uint64_t joined; /* number of segments joined to another */
 };
 
-/* Takes a frame. `checked`: its transport checksum has been verified. */
-typedef void (*coalesce_output)(void *context, struct pbuf *frame, bool checked);
+/* Takes a frame. `checked`: its transport checksum has been verified. `frames`: number of received
+ * frames that it was made of. */
+typedef void (*coalesce_output)(void *context, struct pbuf *frame, bool checked, uint32_t frames);
 
 /* Takes a frame in one pbuf, and calls output() with frames that cannot be held any longer. Network
  * lock held, also in output(). */

@@ -78,10 +78,8 @@
 /* Several clients behind one gateway can connect at once, before the gateway's address is known.
  * Their answers wait in this queue. A packet that finds no place in it is sent again 3 s later. */
 #define ARP_QUEUE_LEN 16
-/* A switch may give frames of no VLAN a tag for their priority: VLAN 0 (IEEE 802.1Q, 6.9.1
- * and 9.6). Frames of VLANs are dropped. */
-#define ETHARP_SUPPORT_VLAN        1
-#define ETHARP_VLAN_CHECK          0
+/* The port removes tags of VLAN 0, and drops the frames of other VLANs (receive.c). */
+#define ETHARP_SUPPORT_VLAN        0
 #define ETH_PAD_SIZE               0
 #define LWIP_SINGLE_NETIF          0
 #define LWIP_NETIF_API             0

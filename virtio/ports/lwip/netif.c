@@ -62,6 +62,7 @@ static void request_watch(void *context)
 {
     struct virtio_netif *interface = context;
 
+    received_add_up();
     interface->watch_due = true;
     wake_bottom_half(interface);
     sys_timeout(WATCH_MILLISECONDS, request_watch, interface);
@@ -451,7 +452,8 @@ void virtio_netif_statistics(struct virtio_netif *interface,
     statistics->rx_pool_lowest = interface->blocks_lowest;
     statistics->rx_copied = interface->copied;
     statistics->rx_copies_bytes = interface->copies_bytes;
-    statistics->rx_dropped = interface->dropped;
+    statistics->rx_dropped = interface->dropped_no_memory + interface->dropped_too_long;
+    received_read(interface, &statistics->received);
     statistics->tx_copied = interface->transmit_copied;
     statistics->tx_dropped = interface->transmit_dropped;
     statistics->tx_packets_free = interface->packets_free;

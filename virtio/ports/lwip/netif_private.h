@@ -78,7 +78,11 @@ struct virtio_netif {
     uint32_t reserved;                /* virtio_netif_reserve(); lwIP lock */
     uint32_t copies_bytes;            /* memory in copies of received frames; lwIP lock */
     uint64_t copied;
-    uint64_t dropped;
+    uint64_t passed; /* frames passed to lwIP, each of those that were joined */
+    uint64_t bypassed;
+    uint64_t dropped_no_memory;
+    uint64_t dropped_too_long;
+    uint64_t dropped_vlan;
     struct coalesce coalesce;
     const struct virtio_netif_bypass *bypass; /* or NULL */
 
@@ -114,6 +118,25 @@ void receive_finish(struct virtio_netif *interface);
 /* While few blocks are free, frees the out-of-order segments that lwIP holds. Once per batch,
  * network lock held. */
 void receive_relieve(struct virtio_netif *interface);
+
+/* The counts of received frames (received.c). Network lock held. */
+
+/* lwIP's counters while a packet made of several frames is passed to lwIP. */
+struct received_join {
+    uint32_t others; /* frames beyond the first */
+    uint32_t segments;
+    uint32_t no_connection;
+    uint64_t refused;
+};
+
+/* Call the first before, and the second after a packet of `frames` frames is passed to lwIP. */
+void received_join_begin(struct received_join *join, uint32_t frames);
+void received_join_end(const struct received_join *join);
+/* Adds what lwIP has counted to sums of 64 bits. lwIP's counters have 32 bits; call it before one
+ * of them can have passed all values. */
+void received_add_up(void);
+/* Tells what became of the frames. */
+void received_read(const struct virtio_netif *interface, struct virtio_netif_received *received);
 
 /* The device's filters (filter.c). */
 

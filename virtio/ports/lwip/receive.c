@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Reception: the receive pool, and the delivery of frames to lwIP (see virtio_netif.h). */
+#include "lwip/inet_chksum.h"
 #include "lwip/priv/tcp_priv.h"
 #include "lwip/prot/ethernet.h"
 #include "lwip/prot/ip.h"
@@ -9,6 +10,7 @@
 #include "netif_private.h"
 #include "network_system.h"
 #include "receive_pressure.h"
+#include "virtio/vlan.h"
 #include <string.h>
 
 /* While at most this many blocks are free, frames are copied, so that the interrupt handler still
@@ -221,20 +223,64 @@ static bool has_whole_transport(const uint8_t *frame, uint16_t bytes)
     return protocol == IP_PROTO_TCP || protocol == IP_PROTO_UDP;
 }
 
+/* Completes the partial checksum of a frame, as a device would do (VIRTIO 1.3, 5.1.6.2). If the
+ * place of the checksum is not in the first piece, lwIP drops the frame as damaged. */
+static void complete_checksum(struct pbuf *frame, uint16_t start, uint16_t offset)
+{
+    uint16_t sum;
+
+    if ((uint32_t)start + offset + sizeof(sum) > frame->len) {
+        return;
+    }
+    (void)pbuf_remove_header(frame, start);
+    sum = inet_chksum_pbuf(frame);
+    memcpy((uint8_t *)frame->payload + offset, &sum, sizeof(sum));
+    (void)pbuf_add_header_force(frame, start);
+}
+
+/* Returns true if lwIP need not verify the transport checksum of a frame. `first`: the frame's
+ * first buffer. */
+static bool is_trusted(const struct virtio_net_buffer *first, struct pbuf *frame)
+{
+    if (first->checksum == VIRTIO_NET_CHECKSUM_UNKNOWN) {
+        return false;
+    }
+    if (has_whole_transport(frame->payload, frame->len)) {
+        return true;
+    }
+    if (first->checksum == VIRTIO_NET_CHECKSUM_PARTIAL) {
+        complete_checksum(frame, first->checksum_start, first->checksum_offset);
+    }
+    return false;
+}
+
+static void input(struct netif *netif, struct pbuf *frame)
+{
+    if (ethernet_input(frame, netif) != ERR_OK) {
+        pbuf_free(frame);
+    }
+}
+
 /* Passes a frame to lwIP, which verifies the transport checksum unless `checked`. */
-static void deliver(void *context, struct pbuf *frame, bool checked)
+static void deliver(void *context, struct pbuf *frame, bool checked, uint32_t frames)
 {
     struct virtio_netif *interface = context;
     struct netif *netif = &interface->netif;
+    struct received_join join;
 
     if (checked) {
         netif->chksum_flags &= (u16_t)~CHECKS_TRANSPORT;
     } else {
         netif->chksum_flags |= CHECKS_TRANSPORT;
     }
-    if (ethernet_input(frame, netif) != ERR_OK) {
-        pbuf_free(frame);
+    interface->passed += frames;
+    if (frames == 1) {
+        input(netif, frame);
+        return;
     }
+    received_join_begin(&join, frames);
+    input(netif, frame);
+    received_join_end(&join);
 }
 
 static struct pbuf *block_pbuf(struct virtio_net_buffer *buffer, uint8_t *data)
@@ -246,59 +292,103 @@ static struct pbuf *block_pbuf(struct virtio_net_buffer *buffer, uint8_t *data)
 }
 
 /* Passes on a frame in several blocks, which usually is several segments that the device has
- * joined. */
-static void deliver_large(struct virtio_netif *interface, struct virtio_net_buffer *buffer)
+ * joined. `data` is the frame's part in the first block. */
+static void deliver_large(struct virtio_netif *interface, struct virtio_net_buffer *first,
+                          uint8_t *data)
 {
-    uint8_t *data = buffer->memory + VIRTIO_NET_HEADER_BYTES;
-    bool trusted = buffer->checksum != VIRTIO_NET_CHECKSUM_UNKNOWN &&
-                   has_whole_transport(data, (uint16_t)buffer->frame_bytes);
-    struct pbuf *frame = block_pbuf(buffer, data);
-    uint32_t bytes = buffer->frame_bytes;
+    struct pbuf *frame = block_pbuf(first, data);
+    uint32_t bytes = first->frame_bytes;
     struct pbuf *last = frame;
 
-    while ((buffer = buffer->rest) != NULL) {
+    for (struct virtio_net_buffer *buffer = first->rest; buffer != NULL; buffer = buffer->rest) {
         bytes += buffer->frame_bytes;
         last->next = block_pbuf(buffer, buffer->memory);
         last = last->next;
     }
     receive_finish(interface);
     if (bytes > UINT16_MAX) { /* lwIP's lengths have 16 bits */
+        interface->dropped_too_long++;
         pbuf_free(frame);
-        interface->dropped++;
         return;
     }
     for (struct pbuf *piece = frame; piece != NULL; piece = piece->next) {
         piece->tot_len = (u16_t)bytes;
         bytes -= piece->len;
     }
-    deliver(interface, frame, trusted);
+    deliver(interface, frame, is_trusted(first, frame), 1);
+}
+
+static void free_blocks(struct virtio_net_buffer *first)
+{
+    while (first != NULL) {
+        struct virtio_net_buffer *rest = first->rest;
+
+        free_block(block_of(first));
+        first = rest;
+    }
+}
+
+/*
+ * Handles a frame with a VLAN tag. Returns the frame without its tag if that is of VLAN 0, so that
+ * everything behind this function finds the headers in their usual places. Returns NULL, and drops
+ * the frame, if the tag is of another VLAN. lwIP drops a frame that is too short for its tag. Not
+ * inlined, because most frames have no tag.
+ */
+static __attribute__((noinline)) uint8_t *remove_tag(struct virtio_netif *interface,
+                                                     struct virtio_net_buffer *first,
+                                                     uint8_t *frame)
+{
+    if (first->frame_bytes < SIZEOF_ETH_HDR + VIRTIO_VLAN_TAG_BYTES) {
+        return frame;
+    }
+    if (virtio_vlan_of(frame) != 0) {
+        interface->dropped_vlan++;
+        free_blocks(first);
+        return NULL;
+    }
+    first->frame_bytes -= VIRTIO_VLAN_TAG_BYTES;
+    first->checksum_start = (uint16_t)(first->checksum_start - VIRTIO_VLAN_TAG_BYTES);
+    return virtio_vlan_remove_tag(frame);
+}
+
+/* Replaces the block of a frame by a copy, so that the block is free again. Returns NULL if the
+ * memory for copies is used up. */
+static struct pbuf *replace_by_copy(struct virtio_netif *interface, struct pbuf *frame)
+{
+    struct pbuf *copy = copy_frame(interface, frame->payload, frame->len);
+
+    pbuf_free(frame);
+    return copy;
 }
 
 void receive_deliver(struct virtio_netif *interface, struct virtio_net_buffer *buffer)
 {
-    struct receive_block *block = block_of(buffer);
     uint8_t *frame = buffer->memory + VIRTIO_NET_HEADER_BYTES;
-    uint16_t bytes = (uint16_t)buffer->frame_bytes;
     struct pbuf *pbuf;
     bool trusted;
 
-    if (buffer->rest != NULL) {
-        deliver_large(interface, buffer);
-        return;
-    }
-    if (interface->bypass != NULL && interface->bypass->input(buffer, frame, bytes)) {
-        return;
-    }
-    trusted = buffer->checksum != VIRTIO_NET_CHECKSUM_UNKNOWN && has_whole_transport(frame, bytes);
-    if (pool_low(interface)) {
-        pbuf = copy_frame(interface, frame, bytes);
-        free_block(block);
-        if (pbuf == NULL) {
-            interface->dropped++;
+    if (virtio_vlan_has_tag(frame)) {
+        frame = remove_tag(interface, buffer, frame);
+        if (frame == NULL) {
             return;
         }
-    } else {
-        pbuf = pbuf_alloced_custom(PBUF_RAW, bytes, PBUF_REF, &block->custom, frame, bytes);
+    }
+    if (buffer->rest != NULL) {
+        deliver_large(interface, buffer, frame);
+        return;
+    }
+    if (interface->bypass != NULL && interface->bypass->input(buffer, frame, buffer->frame_bytes)) {
+        interface->bypassed++;
+        return;
+    }
+    pbuf = block_pbuf(buffer, frame);
+    trusted = is_trusted(buffer, pbuf);
+    if (pool_low(interface)) {
+        pbuf = replace_by_copy(interface, pbuf);
+        if (pbuf == NULL) {
+            interface->dropped_no_memory++;
+            return;
+        }
     }
     coalesce_input(&interface->coalesce, pbuf, trusted, deliver, interface);
 }

@@ -21,6 +21,7 @@
 #include "random.h"
 #include "receive_pressure.h"
 #include "receive_window.h"
+#include "received_counts.h"
 #include "syn_cache.h"
 #include "virtio/platform.h"
 #include <string.h>
@@ -124,12 +125,26 @@ static const u32_t *sequence_floor;
 /* While a connection is restored from the SYN cache: the sequence number of its SYN-ACK. */
 static const u32_t *sequence_again;
 
+/* Counts a segment that lwIP drops because a function of this file says so. */
+static void count_refused(void)
+{
+    received_counts.segments_refused++;
+}
+
+/* Passes a segment to TCP that has not been received just now. */
+static void input_repeated(struct pbuf *segment)
+{
+    received_counts.segments_repeated++;
+    tcp_input(segment, ip_current_input_netif());
+}
+
 /* Restores the header of a segment to its received form, and passes the segment to TCP again. */
 static void input_again(struct tcp_hdr *header, struct pbuf *segment)
 {
     u16_t length = TCPH_HDRLEN_BYTES(header);
 
     if ((u8_t *)header + length != segment->payload || pbuf_add_header_force(segment, length)) {
+        count_refused();
         return; /* the header is in two pieces; the peer will send the segment again */
     }
     header->src = lwip_htons(header->src);
@@ -138,7 +153,7 @@ static void input_again(struct tcp_hdr *header, struct pbuf *segment)
     header->ackno = lwip_htonl(header->ackno);
     header->wnd = lwip_htons(header->wnd);
     pbuf_ref(segment);
-    tcp_input(segment, ip_current_input_netif());
+    input_repeated(segment);
 }
 
 /*
@@ -212,7 +227,7 @@ static bool make_half_open(const struct syn_cache_entry *entry, const struct tcp
         return false;
     }
     sequence_again = &entry->own_sequence;
-    tcp_input(syn, ip_current_input_netif());
+    input_repeated(syn);
     sequence_again = NULL;
     /* lwIP puts a new connection at the front of the list. It must have sent its SYN-ACK. */
     return tcp_active_pcbs != NULL && tcp_active_pcbs->state == SYN_RCVD &&
@@ -237,6 +252,7 @@ static bool complete_handshake(struct tcp_hdr *header, struct pbuf *segment)
     }
     if (header->seqno != entry.peer_sequence + 1 || !make_half_open(&entry, header)) {
         syn_cache_add(&entry);
+        count_refused();
         return true;
     }
     input_again(header, segment);
@@ -259,19 +275,11 @@ static err_t guard_listener(struct tcp_hdr *header, struct pbuf *segment)
     return flags == TCP_ACK && complete_handshake(header, segment) ? ERR_VAL : ERR_OK;
 }
 
-err_t network_guard_segment(struct tcp_pcb *connection, struct tcp_hdr *header,
-                            struct pbuf *segment)
+/* Checks a segment for a connection that is open, half-open or being closed. Returns ERR_OK if lwIP
+ * shall process it. */
+static err_t guard_connection(struct tcp_pcb *connection, const struct tcp_hdr *header,
+                              const struct pbuf *segment)
 {
-    if (connection->state == LISTEN) {
-        return guard_listener(header, segment);
-    }
-    if (connection->state == TIME_WAIT) {
-        return reopen(connection, header, segment) ? ERR_VAL : ERR_OK;
-    }
-    if (connection->state == SYN_SENT) {
-        network_window_answered(connection, header);
-        return ERR_OK;
-    }
     if (connection->state == SYN_RCVD &&
         (TCPH_FLAGS(header) & (TCP_SYN | TCP_ACK)) == (TCP_SYN | TCP_ACK)) {
         /* lwIP supports no simultaneous open, so only an attacker sends this segment. */
@@ -294,6 +302,28 @@ err_t network_guard_segment(struct tcp_pcb *connection, struct tcp_hdr *header,
         tcp_set_flags(connection, TF_ACK_DELAY);
     }
     return ERR_OK;
+}
+
+err_t network_guard_segment(struct tcp_pcb *connection, struct tcp_hdr *header,
+                            struct pbuf *segment)
+{
+    err_t error;
+
+    if (connection->state == LISTEN) {
+        return guard_listener(header, segment);
+    }
+    if (connection->state == TIME_WAIT) {
+        return reopen(connection, header, segment) ? ERR_VAL : ERR_OK;
+    }
+    if (connection->state == SYN_SENT) {
+        network_window_answered(connection, header);
+        return ERR_OK;
+    }
+    error = guard_connection(connection, header, segment);
+    if (error != ERR_OK) {
+        count_refused();
+    }
+    return error;
 }
 
 u32_t network_initial_sequence(const ip_addr_t *local, u16_t local_port, const ip_addr_t *remote,

@@ -33,8 +33,58 @@ struct virtio_netif_parameters {
                        * other thread is ready; 0: never */
 };
 
+/* What became of a received frame. The names of virtio_netif_fate_name() are those in the comments.
+ */
+enum virtio_netif_fate {
+    /* Delivered to a protocol: */
+    VIRTIO_NETIF_ARP,      /* arp */
+    VIRTIO_NETIF_ICMP,     /* icmp: answered, or without effect */
+    VIRTIO_NETIF_ICMPV6,   /* icmpv6: also neighbour discovery and multicast listener discovery */
+    VIRTIO_NETIF_UDP,      /* udp: handed to a program, or to DHCP */
+    VIRTIO_NETIF_TCP,      /* tcp: also segments that TCP ignores, such as repeated ones */
+    VIRTIO_NETIF_BYPASS,   /* bypass: taken by the bypass (see below) */
+    VIRTIO_NETIF_FRAGMENT, /* fragment: kept until its packet is complete, or 15 s have passed */
+    /* Dropped by the interface: */
+    VIRTIO_NETIF_DROPPED,
+    VIRTIO_NETIF_NO_MEMORY = VIRTIO_NETIF_DROPPED, /* no_memory: the memory for copies is full */
+    VIRTIO_NETIF_TOO_LONG,                         /* too_long: more than 65,535 bytes */
+    VIRTIO_NETIF_VLAN,                             /* vlan: a tag of another VLAN than 0 */
+    /* Dropped by lwIP: */
+    VIRTIO_NETIF_TYPE,        /* type: no payload, or an EtherType or ARP type that nobody knows */
+    VIRTIO_NETIF_IP_LENGTH,   /* ip_length: lengths that contradict each other */
+    VIRTIO_NETIF_IP_CHECKSUM, /* ip_checksum */
+    VIRTIO_NETIF_IP_PROTOCOL, /* ip_protocol: neither TCP, UDP nor ICMP */
+    VIRTIO_NETIF_IP_OTHER,    /* ip_other: another destination, a wrong source, version, option */
+    VIRTIO_NETIF_IP_FRAGMENT, /* ip_fragment: does not fit its packet, or too many are kept */
+    VIRTIO_NETIF_ICMP_LENGTH, /* icmp_length */
+    VIRTIO_NETIF_ICMP_CHECKSUM,   /* icmp_checksum */
+    VIRTIO_NETIF_ICMP_OTHER,      /* icmp_other: a type that nobody knows, an echo to a group */
+    VIRTIO_NETIF_UDP_LENGTH,      /* udp_length */
+    VIRTIO_NETIF_UDP_CHECKSUM,    /* udp_checksum */
+    VIRTIO_NETIF_UDP_NO_RECEIVER, /* udp_no_receiver: no program has this port */
+    VIRTIO_NETIF_UDP_UNREAD,      /* udp_unread: the program does not read; its mailbox is full */
+    VIRTIO_NETIF_TCP_LENGTH,      /* tcp_length */
+    VIRTIO_NETIF_TCP_CHECKSUM,    /* tcp_checksum */
+    VIRTIO_NETIF_TCP_NO_RECEIVER, /* tcp_no_receiver: no connection and no listener */
+    VIRTIO_NETIF_TCP_REFUSED,     /* tcp_refused: no memory, or an attack (tcp_guard.c) */
+    VIRTIO_NETIF_FATES,
+};
+
+/*
+ * The received frames, each counted once: the sum of `fate` is `frames` + `reassembled`, because a
+ * packet made of fragments has a fate of its own. A frame that has just been taken from the driver
+ * may not be counted yet. Since the start; lwIP counts the packets of all interfaces together, so
+ * those of a loopback interface are among them.
+ */
+struct virtio_netif_received {
+    uint64_t frames;
+    uint64_t reassembled;
+    uint64_t fate[VIRTIO_NETIF_FATES];
+};
+
 struct virtio_netif_statistics {
     struct virtio_net_statistics driver; /* since the last restart */
+    struct virtio_netif_received received;
     uint32_t rx_pool_blocks;
     uint32_t rx_pool_free; /* blocks that neither the device nor lwIP has */
     uint32_t rx_pool_lowest;
@@ -74,6 +124,8 @@ uint32_t virtio_netif_speed(const struct virtio_netif *interface, bool *full_dup
 /* Network lock held. */
 void virtio_netif_statistics(struct virtio_netif *interface,
                              struct virtio_netif_statistics *statistics);
+/* Returns the name of a fate, such as "udp_checksum". Any context. */
+const char *virtio_netif_fate_name(enum virtio_netif_fate fate);
 
 /*
  * The bypass: kernel/net/datagram.c makes and recognises frames without lwIP.

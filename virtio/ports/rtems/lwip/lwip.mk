@@ -3,16 +3,16 @@
 
 LWIP_CORE = api/api_lib api/err api/if_api api/netbuf api/netdb api/sockets api/tcpip \
   core/def core/dns core/inet_chksum core/init core/ip core/mem core/memp core/netif core/pbuf core/stats core/sys \
-  core/tcp core/tcp_in core/tcp_out core/timeouts core/udp \
+  core/tcp core/tcp_in core/tcp_out core/timeouts \
   core/ipv4/dhcp core/ipv4/etharp core/ipv4/icmp core/ipv4/ip4 core/ipv4/ip4_addr core/ipv4/ip4_frag \
   core/ipv6/ethip6 core/ipv6/icmp6 core/ipv6/inet6 core/ipv6/ip6 core/ipv6/ip6_addr core/ipv6/ip6_frag \
   core/ipv6/mld6 core/ipv6/nd6 netif/ethernet
 
 # The driver as lwIP's interface, the protection of lwIP, and lwIP's operating system layer for RTEMS.
 LWIP_PORT = $(addprefix $(ROOT)/, \
-  external/lwip_corrections/nd6.c libc/portable_checksum.c \
+  external/lwip_corrections/nd6.c external/lwip_corrections/reassembly.c libc/portable_checksum.c \
   $(addprefix virtio/ports/lwip/,coalesce.c core_lock.c filter.c heap.c netif.c random.c receive.c \
-    receive_window.c segmentation.c start.c syn_cache.c tcp_guard.c tcp_segment.c transmit.c) \
+    received.c receive_window.c segmentation.c start.c syn_cache.c tcp_guard.c tcp_segment.c transmit.c) \
   $(addprefix virtio/ports/rtems/lwip/,start.c sys_arch.c))
 
 LWIP_FLAGS = -I$(PORT)/lwip -I$(ROOT)/virtio/ports/lwip -I$(ROOT)/libc/extensions -isystem $(LWIP_DIR)/src/include \
@@ -20,7 +20,7 @@ LWIP_FLAGS = -I$(PORT)/lwip -I$(ROOT)/virtio/ports/lwip -I$(ROOT)/libc/extension
 LWIP_CORE_FLAGS = -w
 
 LWIP_OBJECTS = $(LWIP_CORE:%=$(BUILD)/lwip/src/%.o) $(LWIP_PORT:$(ROOT)/%.c=$(BUILD)/lwip/%.o) \
-  $(BUILD)/lwip/corrections/netconn.o $(BUILD)/lwip/corrections/iperf.o
+  $(addprefix $(BUILD)/lwip/corrections/,datagrams.o iperf.o netconn.o)
 
 lwip: $(BUILD)/lwip-sample.exe
 
@@ -30,7 +30,9 @@ $(error LWIP_DIR names no source tree of lwIP; say where it is: make LWIP_DIR=FO
 endif
 endif
 
-# One function is replaced by a corrected one, as in external/meson.build.
+# Three functions are replaced by corrected ones, as in external/meson.build.
+$(BUILD)/lwip/src/core/ipv4/ip4.o: LWIP_CORE_FLAGS += -Dip4_reass=ip4_reass_counted
+$(BUILD)/lwip/src/core/ipv6/ip6.o: LWIP_CORE_FLAGS += -Dip6_reass=ip6_reass_counted
 $(BUILD)/lwip/src/core/ipv6/nd6.o: LWIP_CORE_FLAGS += -Dnd6_get_destination_mtu=nd6_destination_mtu_as_told
 $(BUILD)/lwip/src/%.o: $(LWIP_DIR)/src/%.c $(BUILD)/settings
 	@mkdir -p $(@D)
@@ -38,7 +40,7 @@ $(BUILD)/lwip/src/%.o: $(LWIP_DIR)/src/%.c $(BUILD)/settings
 
 $(BUILD)/lwip/corrections/%.o: $(ROOT)/external/lwip_corrections/%.c $(BUILD)/settings
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(LWIP_FLAGS) $(LWIP_CORE_FLAGS) -I$(LWIP_DIR)/src/api -I$(LWIP_DIR)/src/apps/lwiperf -c -o $@ $<
+	$(CC) $(CFLAGS) $(LWIP_FLAGS) $(LWIP_CORE_FLAGS) -I$(LWIP_DIR)/src/api -I$(LWIP_DIR)/src/core -I$(LWIP_DIR)/src/apps/lwiperf -c -o $@ $<
 
 $(BUILD)/lwip/%.o: $(ROOT)/%.c $(BUILD)/settings
 	@mkdir -p $(@D)
