@@ -20,7 +20,7 @@
 #define PORT  9000u
 #define PAUSE (NANOSECONDS_PER_SECOND / 2)
 
-static uint8_t data[2048];
+static uint8_t data[9000]; /* a datagram of the largest MTU, and more */
 
 static bool is_command(size_t bytes, const char *command)
 {

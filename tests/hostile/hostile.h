@@ -420,6 +420,8 @@ void frame_fill(uint8_t *frame, uint32_t number, uint32_t bytes);
 
 /* ---- program.c ---- */
 
+#define LARGE_MTU 9000u /* of HEADER_LARGE_MTU */
+
 /* A program is a header and then steps of equal size, so that a fuzzer can cut and join them. */
 #define PROGRAM_HEADER 8u
 #define STEP_BYTES     4u
@@ -429,6 +431,7 @@ void frame_fill(uint8_t *frame, uint32_t number, uint32_t bytes);
 #define HEADER_ANY_LAYOUT 0x10u
 #define HEADER_PAIRS      0x20u /* as many as there are */
 #define HEADER_COMMANDS   0x40u
+#define HEADER_LARGE_MTU  0x80u /* of the device, and an owner that uses it */
 
 /* Runs a program; returns the number of steps. */
 unsigned program_run(const uint8_t *program, size_t bytes);

@@ -220,13 +220,20 @@ bool owner_destroy(void)
 void owner_getters(void)
 {
     uint8_t mac[6];
+    uint16_t offered;
+    uint16_t mtu;
 
     (void)virtio_net_mac(owner_net(), mac);
     HOSTILE_CHECK(device.legacy || (virtio_net_features(owner_net()) & VIRTIO_F_VERSION_1) != 0,
                   "features");
-    HOSTILE_CHECK(virtio_net_mtu(owner_net()) >= 68 &&
-                      virtio_net_mtu(owner_net()) + 26u <= owner.capacity,
-                  "an MTU of %u", virtio_net_mtu(owner_net()));
+    mtu = virtio_net_mtu(owner_net());
+    HOSTILE_CHECK(mtu >= 68 && (mtu + 26u <= owner.capacity ||
+                                (mtu <= LARGE_MTU &&
+                                 (virtio_net_features(owner_net()) & VIRTIO_NET_F_MRG_RXBUF) != 0)),
+                  "an MTU of %u", mtu);
+    HOSTILE_CHECK(virtio_net_mtu_unused(owner_net(), &offered) != NULL || offered == mtu ||
+                      (virtio_net_features(owner_net()) & VIRTIO_NET_F_MTU) == 0,
+                  "an MTU of %u is not used, without a reason", offered);
 }
 
 static void check_pair(void)

@@ -59,6 +59,7 @@ static void read_header(const uint8_t *header)
         .bus = (header[0] & 1) != 0 ? BUS_PCI : BUS_MMIO,
         .legacy = (header[0] & HEADER_LEGACY) != 0,
         .offered = VIRTIO_F_VERSION_1,
+        .mtu = 1500,
         .parameters =
             {
                 .rx_buffers = receive_buffers(header[3]),
@@ -72,6 +73,11 @@ static void read_header(const uint8_t *header)
             },
         .queue_size_max = (uint16_t)(header[7] < 128 ? QUEUE_LIMIT : header[7] - 127u),
     };
+    if ((header[0] & HEADER_LARGE_MTU) != 0) {
+        settings.mtu = LARGE_MTU;
+        settings.parameters.mtu_max = LARGE_MTU;
+        settings.parameters.rx_buffers_max = BUFFER_SLOTS;
+    }
     settings.vectors = settings.bus == BUS_PCI ? (header[0] >> 1) % 4 : 0;
     for (unsigned i = 0; i < 16; i++) {
         settings.offered |= (off >> i & 1u) != 0 ? 0 : optional[i];

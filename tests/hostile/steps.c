@@ -3,6 +3,8 @@
 #include "steps.h"
 #include <limits.h>
 
+#define CONFIG_MTU 10u /* 5.1.4 */
+
 /* Returns a queue size. Queues for commands, and queues that hold headers in descriptors of their
  * own, have entries for them. Sizes of legacy PCI devices are powers of two, because the driver
  * can't choose them (4.1.5.1.3.1). */
@@ -23,6 +25,8 @@ void step_power_on(void)
 {
     control_power_on();
     device_power_on(settings.bus, settings.legacy, settings.vectors, settings.offered);
+    device.config[CONFIG_MTU] = (uint8_t)settings.mtu;
+    device.config[CONFIG_MTU + 1] = (uint8_t)(settings.mtu >> 8);
     for (unsigned i = 0; i < QUEUES; i++) {
         if (device.queue[i].size_max != 0) {
             device.queue[i].size_max = queue_size(i);

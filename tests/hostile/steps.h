@@ -11,6 +11,7 @@ struct settings {
     uint16_t vectors;
     uint64_t offered;
     struct virtio_net_parameters parameters;
+    uint16_t mtu; /* the device's */
     uint16_t queue_size_max;
 };
 

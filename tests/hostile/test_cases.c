@@ -427,6 +427,32 @@ static void mtu_changes(void **state)
     }
 }
 
+/* The same for a device whose frames need several buffers, and for values that need them no more or
+ * are never allowed. */
+static void large_mtu_changes(void **state)
+{
+    static const uint32_t values[] = {0, 67, 68, 1500, 9000, 9001, 0xffff};
+
+    (void)state;
+    for (uint32_t nth = 1; nth < 16; nth++) {
+        for (unsigned i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
+            const struct snare changes = {.access = ACCESS_CONFIG,
+                                          .effect = SNARE_REPLACE,
+                                          .countdown = nth,
+                                          .value = values[i]};
+
+            cases_begin(BUS_PCI, 3, HEADER_LARGE_MTU, 0);
+            assert_int_equal(virtio_net_mtu(owner_net()), LARGE_MTU);
+            assert_true(owner_destroy());
+            snare_set(&changes);
+            if (cases_start() == NULL) {
+                owner_getters();
+            }
+            program_finish();
+        }
+    }
+}
+
 /* VIA: ids and lengths that are read twice, checked the first time and used the second time. */
 static void used_element_changes(void **state)
 {
@@ -555,6 +581,7 @@ int main(void)
         cmocka_unit_test(reset_never_confirmed_with_a_queue_in_use),
         cmocka_unit_test(features_refused),
         cmocka_unit_test(mtu_changes),
+        cmocka_unit_test(large_mtu_changes),
         cmocka_unit_test(used_element_changes),
         cmocka_unit_test(queue_sizes),
         cmocka_unit_test(interrupts_without_a_cause),

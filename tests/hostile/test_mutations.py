@@ -161,7 +161,7 @@ MUTATIONS = [
     Mutation(
         "MTU changed",
         "net/negotiate.c",
-        "if (!read16(net, CONFIG_MTU, &value) || !mtu_fits(net, value)) {",
+        "if (!read16(net, CONFIG_MTU, &value) || !mtu_fits(net, value, net->features)) {",
         "if (!read16(net, CONFIG_MTU, &value)) {",
     ),
     Mutation(

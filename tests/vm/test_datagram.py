@@ -16,7 +16,7 @@ import pytest
 from scapy.layers.inet import IP, UDP, in4_pseudoheader
 from scapy.layers.l2 import Dot1Q, Ether
 from scapy.utils import checksum
-from support.demo_client import in_namespace
+from support.demo_client import in_namespace, ping
 from support.demos import BUSES, pattern
 
 from bulkhead.running.guest import GuestProcess
@@ -30,6 +30,7 @@ SIZES = (0, 1, 2, 3, 7, 18, 63, 64, 65, 511, 1000, 1451, 1452, 1472)
 RECEIVE_BUFFERS = 16
 _PATIENCE_S = 60
 _SOL_PACKET, _PACKET_VNET_HDR = 263, 15  # linux/socket.h, linux/if_packet.h
+_ALL_FRAMES = 0x0003  # ETH_P_ALL
 
 
 class Peer:
@@ -57,7 +58,7 @@ class Peer:
     def echo(self, data: bytes) -> bytes:
         """Return the guest's answer."""
         self.socket.send(data)
-        return self.socket.recv(4096)
+        return self.socket.recv(65536)
 
     def drain(self, quiet_s: float = 1) -> int:
         """Receives until no datagram arrives for so long. Returns the number of datagrams."""
@@ -222,6 +223,101 @@ def test_tags(start: Callable[..., Peer]) -> None:
     peer.send_frame(udp_frame(peer, b"priority", tags=[0]))
     assert peer.socket.recv(100) == b"priority"
     assert peer.drain() == 0
+
+
+def enlarge(peer: Peer, namespace: Namespace, mtu: int) -> None:
+    """Let the host send and receive frames of this MTU."""
+    for interface in (peer.tap.interface, "bridge0"):
+        done = namespace.run(["ip", "link", "set", interface, "mtu", str(mtu)])
+        assert done.returncode == 0, done.stderr
+
+
+def unfragmented(peer: Peer, namespace: Namespace, size: int) -> None:
+    """Check that an echo request of `size` bytes comes back in one frame."""
+
+    def make() -> socket.socket:
+        raw = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(_ALL_FRAMES))
+        raw.bind((peer.tap.interface, _ALL_FRAMES))
+        raw.settimeout(_PATIENCE_S)
+        return raw
+
+    with in_namespace(namespace.name, make) as raw:
+        ping(namespace, peer.address, 1, "-M", "do", "-s", str(size))
+        source = bytes.fromhex(peer.tap.mac.replace(":", ""))
+        frames = iter(lambda: raw.recv(65536), b"")
+        answer = next(
+            frame
+            for frame in frames
+            if frame[6:12] == source and frame[12:14] == b"\x08\x00" and frame[23] == 1
+        )
+        assert len(answer) == 14 + 20 + 8 + size
+
+
+@pytest.mark.long
+def test_mtu_of_9000(start: Callable[..., Peer], namespace: Namespace) -> None:
+    """The device's MTU is used both ways. The host's is even larger: a frame that is larger than
+    the device's MTU does not stop the device from delivering others."""
+    peer = start(options={"host_mtu": "9000"})
+    assert " of the device is used as " not in peer.guest.console()
+    enlarge(peer, namespace, 65521)
+    for size in (1472, 1473, 1892 - 28, 1893 - 28, 8000, 8972):
+        unfragmented(peer, namespace, size)
+        data = pattern(size)
+        assert peer.echo(data) == data
+    before = peer.statistics()
+    for size in (20_000, 65_000):
+        peer.socket.send(pattern(size))  # not echoed: it is too large for a frame
+    data = pattern(8900)
+    assert peer.echo(data) == data
+    after = peer.statistics()
+    assert after["received"] == before["received"] + 4
+    assert after["sent"] == before["sent"] + 2
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("options", "line", "largest"),
+    [
+        ({"host_mtu": "1892", "mrg_rxbuf": "off"}, "", 1864),
+        (
+            {"host_mtu": "9000", "mrg_rxbuf": "off"},
+            "net: MTU 9000 of the device is used as 1500: its frames do not fit",
+            1472,
+        ),
+        (
+            {"host_mtu": "9000", "rx_queue_size": "256", "mrg_rxbuf": "on"},
+            "",
+            8972,
+        ),
+        (
+            {"host_mtu": "65535"},
+            "net: MTU 65535 of the device is used as 9000: no larger one is used here",
+            8972,
+        ),
+    ],
+    ids=["one-buffer", "without-merging", "merging", "largest"],
+)
+@pytest.mark.parametrize("bus", ["msix", "mmio"])
+def test_mtu_of_the_device(
+    start: Callable[..., Peer],
+    namespace: Namespace,
+    bus: str,
+    options: dict[str, str],
+    line: str,
+    largest: int,
+) -> None:
+    """The MTU that the device offers is used, or one line says why it is not."""
+    peer = start(bus, options=options)
+    lines = [one for one in peer.guest.console().splitlines() if " of the device is used as" in one]
+    assert len(lines) == (1 if line else 0)
+    assert line in "".join(lines)
+    enlarge(peer, namespace, 65521)
+    data = pattern(largest)
+    assert peer.echo(data) == data
+    before = peer.statistics()
+    peer.socket.send(pattern(largest + 1))  # received if the device delivers it, and not echoed
+    after = peer.statistics()
+    assert after["sent"] == before["sent"] + 1
 
 
 def test_datagrams_beyond_the_buffers_are_dropped(start: Callable[..., Peer]) -> None:

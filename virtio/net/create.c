@@ -29,6 +29,11 @@ static void set_parameters(struct virtio_net *net)
     if (parameters->receive_bytes < VIRTIO_NET_RECEIVE_BYTES) {
         parameters->receive_bytes = VIRTIO_NET_RECEIVE_BYTES;
     }
+    if (parameters->mtu_max == 0) {
+        parameters->mtu_max =
+            net_at_most(parameters->receive_bytes - VIRTIO_NET_HEADER_BYTES - ETHERNET_HEADER_BYTES,
+                        UINT16_MAX);
+    }
     parameters->features_off |= parameters->vlan_filter ? 0 : VIRTIO_NET_F_CTRL_VLAN;
     net->mtu = ETHERNET_MTU;
     net->single_vector = net->transport->vectors == 1;

@@ -39,12 +39,19 @@ static bool read16(const struct virtio_net *net, uint16_t offset, uint32_t *valu
     return read;
 }
 
+/* Returns true if one receive buffer holds frames of that MTU. */
+static bool fits_one_buffer(const struct virtio_net *net, uint32_t mtu)
+{
+    return mtu + ETHERNET_HEADER_BYTES + VIRTIO_NET_HEADER_BYTES <= net->parameters.receive_bytes;
+}
+
 /* Returns true if receive buffers hold frames of that MTU, which a driver that accepts
- * VIRTIO_NET_F_MTU must supply (5.1.4.2). */
-static bool mtu_fits(const struct virtio_net *net, uint32_t mtu)
+ * VIRTIO_NET_F_MTU must supply (5.1.4.2). With MRG_RXBUF they hold those of every MTU: see
+ * hold_large_frames(). */
+static bool mtu_fits(const struct virtio_net *net, uint32_t mtu, uint64_t features)
 {
     return mtu >= MTU_MIN &&
-           mtu + ETHERNET_HEADER_BYTES + VIRTIO_NET_HEADER_BYTES <= net->parameters.receive_bytes;
+           (fits_one_buffer(net, mtu) || (features & VIRTIO_NET_F_MRG_RXBUF) != 0);
 }
 
 /* `features` are accepted only with all of `need` (5.1.3.1, 3.1.1). Large frames need MRG_RXBUF by
@@ -67,25 +74,81 @@ static bool pairs_fit(const struct virtio_net *net, uint32_t pairs)
     return net->device->room > 1 && pairs > 1 && pairs <= VIRTIO_NET_PAIRS_MAX;
 }
 
-/* Returns true if the exposed buffers amount to VIRTIO_NET_LARGE_RECEIVE_BYTES. `header_alone`: a
- * buffer takes two entries of the ring. */
-static bool room_for_large_frames(struct virtio_net *net, bool header_alone)
-{
-    unsigned entries = header_alone ? 2 : 1;
-    uint16_t limit = net->transport->operations->queue_size_max(net->transport, 0);
-    uint16_t wanted = net_at_most(net->parameters.rx_buffers_max * entries, UINT16_MAX);
-    uint32_t fit =
-        (net->transport->queue_size_fixed ? limit : net_ring_size(wanted, limit)) / entries;
-    uint32_t buffers = net->parameters.rx_buffers < fit ? net->parameters.rx_buffers : fit;
-
-    return buffers * net->parameters.receive_bytes >= VIRTIO_NET_LARGE_RECEIVE_BYTES;
-}
-
 /* Returns true if the header must have a descriptor of its own: without VERSION_1, unless the
  * device accepts any layout (2.7.4.3). */
 static bool is_header_alone(uint64_t features)
 {
     return (features & (VIRTIO_F_VERSION_1 | VIRTIO_F_ANY_LAYOUT)) == 0;
+}
+
+/* Returns `buffers`, or the number of receive buffers that the ring has room for if that is less.
+ * `header_alone`: a buffer takes two entries of the ring. */
+static uint16_t buffers_in_ring(struct virtio_net *net, uint16_t buffers, bool header_alone)
+{
+    unsigned entries = header_alone ? 2 : 1;
+    uint16_t limit = net->transport->operations->queue_size_max(net->transport, 0);
+    uint16_t wanted = net_at_most(net->parameters.rx_buffers_max * entries, UINT16_MAX);
+    unsigned size = net->transport->queue_size_fixed ? limit : net_ring_size(wanted, limit);
+
+    return net_at_most(buffers, size / entries);
+}
+
+/* Returns true if so many exposed buffers amount to VIRTIO_NET_LARGE_RECEIVE_BYTES. */
+static bool hold_large_frames(const struct virtio_net *net, uint16_t buffers)
+{
+    return (uint64_t)buffers * net->parameters.receive_bytes >= VIRTIO_NET_LARGE_RECEIVE_BYTES;
+}
+
+/*
+ * If frames of the device's MTU fill several buffers, and the owner uses such an MTU: raises the
+ * number of exposed buffers, within the owner's limit, so that MRG_RXBUF can be accepted. It is
+ * raised for the largest frame, not for the MTU, because devices also pass on frames that are
+ * larger than their MTU: QEMU then waits for more buffers, and passes on no other frame meanwhile.
+ */
+static void provide_for_mtu(struct virtio_net *net, uint32_t mtu, bool header_alone)
+{
+    struct virtio_net_parameters *parameters = &net->parameters;
+    uint16_t most = buffers_in_ring(net, parameters->rx_buffers_max, header_alone);
+
+    if (fits_one_buffer(net, mtu) || fits_one_buffer(net, parameters->mtu_max) ||
+        !hold_large_frames(net, most)) {
+        return;
+    }
+    while (!hold_large_frames(net, parameters->rx_buffers)) {
+        parameters->rx_buffers++;
+    }
+}
+
+/* Returns those of `features` that are not accepted because of the device's MTU and the receive
+ * buffers. */
+static uint64_t refused_for_buffers(struct virtio_net *net, uint64_t features)
+{
+    bool header_alone = is_header_alone(features);
+    struct net_device *device = net->device;
+    uint64_t refused = 0;
+    uint32_t mtu = 0;
+
+    /* Reading fields before the decision is allowed (3.1.1 step 4). */
+    if ((features & VIRTIO_NET_F_MTU) != 0 && !read16(net, CONFIG_MTU, &mtu)) {
+        device->mtu_unused = "it cannot be read";
+        mtu = 0;
+    }
+    if ((features & VIRTIO_NET_F_MRG_RXBUF) != 0) {
+        provide_for_mtu(net, mtu, header_alone);
+        if (!hold_large_frames(net,
+                               buffers_in_ring(net, net->parameters.rx_buffers, header_alone))) {
+            refused |= VIRTIO_NET_F_MRG_RXBUF;
+        }
+    }
+    if ((features & VIRTIO_NET_F_MTU) != 0 && !mtu_fits(net, mtu, features & ~refused)) {
+        refused |= VIRTIO_NET_F_MTU;
+        if (device->mtu_unused == NULL) {
+            device->mtu_unused = mtu < MTU_MIN ? "VIRTIO allows none below 68"
+                                               : "its frames do not fit into the receive buffers";
+        }
+    }
+    device->mtu_offered = (uint16_t)mtu;
+    return refused;
 }
 
 /* 5.1.6: the header contains num_buffers with VERSION_1 or MRG_RXBUF. */
@@ -109,15 +172,7 @@ bool net_negotiate(struct virtio_net *net, const char **reason)
     uint64_t independent = net->transport->enabled_queues_used ? VIRTIO_NET_F_MQ : 0;
     uint32_t value;
 
-    /* Reading fields before the decision is allowed (3.1.1 step 4). */
-    if ((wanted & offered & VIRTIO_NET_F_MTU) != 0 &&
-        (!read16(net, CONFIG_MTU, &value) || !mtu_fits(net, value))) {
-        wanted &= ~VIRTIO_NET_F_MTU;
-    }
-    if ((wanted & offered & VIRTIO_NET_F_MRG_RXBUF) != 0 &&
-        !room_for_large_frames(net, is_header_alone(wanted & offered))) {
-        wanted &= ~VIRTIO_NET_F_MRG_RXBUF;
-    }
+    wanted &= ~refused_for_buffers(net, wanted & offered);
     if ((wanted & offered & VIRTIO_NET_F_MQ) != 0 &&
         (!read16(net, CONFIG_PAIRS, &value) || !pairs_fit(net, value))) {
         wanted &= ~VIRTIO_NET_F_MQ;
@@ -168,6 +223,13 @@ bool net_read_status(struct virtio_net *net, uint32_t *status)
     return true;
 }
 
+static void use_mtu(struct virtio_net *net, uint16_t mtu)
+{
+    net->device->mtu_offered = mtu;
+    net->mtu = net_at_most(mtu, net->parameters.mtu_max);
+    net->device->mtu_unused = net->mtu == mtu ? NULL : "no larger one is used here";
+}
+
 /* Reads MTU and number of pairs again, because they can have changed since the negotiation, and
  * checks them again. */
 bool net_read_configuration(struct virtio_net *net, const char **reason)
@@ -182,10 +244,10 @@ bool net_read_configuration(struct virtio_net *net, const char **reason)
     }
     if ((net->features & VIRTIO_NET_F_MTU) != 0) {
         *reason = "the device's MTU can't be read any more, or changed to one that can't be served";
-        if (!read16(net, CONFIG_MTU, &value) || !mtu_fits(net, value)) {
+        if (!read16(net, CONFIG_MTU, &value) || !mtu_fits(net, value, net->features)) {
             return false;
         }
-        net->mtu = (uint16_t)value;
+        use_mtu(net, (uint16_t)value);
     }
     if ((net->features & VIRTIO_NET_F_MQ) != 0) {
         *reason = "the number of the device's queue pairs can't be read any more, or changed";

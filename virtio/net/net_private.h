@@ -177,6 +177,8 @@ struct net_device {
     bool link_up;            /* the state that was read last */
     bool has_mac;
     uint8_t mac[6];
+    uint16_t mtu_offered;     /* the device's MTU; 0: none, or it cannot be read */
+    const char *mtu_unused;   /* why it is not used, a static text; NULL: it is used, or none */
     uint16_t pairs;           /* number of pairs in use */
     uint16_t room;            /* size of pair[] */
     uint16_t interrupt_pairs; /* pairs served by pair 0's interrupt: all if they share it, else 1 */

@@ -16,6 +16,12 @@ uint16_t virtio_net_mtu(const struct virtio_net *net)
     return net->mtu;
 }
 
+const char *virtio_net_mtu_unused(const struct virtio_net *net, uint16_t *offered)
+{
+    *offered = net->device->mtu_offered;
+    return net->device->mtu_unused;
+}
+
 bool virtio_net_offers_gso(const struct virtio_net *net, enum virtio_net_gso type)
 {
     return (type == VIRTIO_NET_GSO_TCPV4 && (net->features & VIRTIO_NET_F_HOST_TSO4) != 0) ||

@@ -25,7 +25,8 @@ struct datagram_parameters {
     ip_addr_t peer; /* IPv4 or IPv6; datagrams are exchanged with this peer only */
     uint16_t peer_port;
     uint16_t local_port;      /* 0: lwIP chooses a free port */
-    uint16_t send_buffers;    /* maximum of datagrams with the device; 0: 16 */
+    uint16_t send_buffers;    /* maximum of datagrams with the device, each of the interface's MTU;
+                               * 0: 16 */
     uint16_t receive_buffers; /* maximum of datagrams waiting to be received; 0: 16 */
 };
 

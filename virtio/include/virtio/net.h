@@ -83,7 +83,7 @@ struct virtio_net; /* opaque */
 
 /* The size of the largest frame that a device makes of several TCP segments (5.1.6.3.1).
  * GUEST_TSO4, GUEST_TSO6 and MRG_RXBUF are accepted if the exposed buffers, rx_buffers of
- * receive_bytes, hold such a frame. With smaller buffers a device could wait for ever. */
+ * receive_bytes, hold such a frame. With less room a device could wait for ever. */
 #define VIRTIO_NET_LARGE_RECEIVE_BYTES 65562u
 
 /* The transport checksum of a received frame (5.1.6.4). The values other than UNKNOWN need
@@ -173,7 +173,12 @@ struct virtio_net_parameters {
                                   lock between its steps: take used chains (16 at most), expose
                                   buffers (16 at most), notify the device */
     uint32_t receive_bytes;    /* minimum capacity of a receive buffer; 0: VIRTIO_NET_RECEIVE_BYTES.
-                                  A device's MTU is accepted only if its frames fit */
+                                  A device's MTU is accepted only if its frames fit into a buffer,
+                                  or MRG_RXBUF is accepted too */
+    uint16_t mtu_max;          /* the largest MTU that the owner uses, >= 1500; 0: that of frames
+                                  that fit into a buffer. If it is larger and the device's MTU too,
+                                  rx_buffers is raised, within rx_buffers_max, until MRG_RXBUF can
+                                  be accepted (VIRTIO_NET_LARGE_RECEIVE_BYTES) */
     uint64_t features_off;     /* feature bits not to accept, for tests and comparisons */
     uint16_t queue_pairs;      /* maximum number of pairs to use; 0: 1 */
     void *const *contexts;     /* contexts of the operations, one for each of the queue_pairs; NULL:
@@ -310,7 +315,13 @@ unsigned virtio_net_transmitting(const struct virtio_net *net);
  * station address; the caller then chooses a locally administered one (5.1.5), which the device
  * need not know. */
 bool virtio_net_mac(const struct virtio_net *net, uint8_t mac[6]);
-uint16_t virtio_net_mtu(const struct virtio_net *net); /* 1500 unless the device says otherwise */
+/* Returns the MTU to use: the device's or parameters.mtu_max, whichever is less; 1500 if the device
+ * has none, or one that was not accepted. */
+uint16_t virtio_net_mtu(const struct virtio_net *net);
+/* If virtio_net_mtu() is not the device's MTU, stores that in *offered (0: it cannot be read) and
+ * returns a static text that says why it is not used, for a line at the start; else returns NULL.
+ */
+const char *virtio_net_mtu_unused(const struct virtio_net *net, uint16_t *offered);
 /* Reads the link status from the configuration. Returns true if the link is up, or the device has
  * no link status. Thread context. */
 bool virtio_net_link_up(struct virtio_net *net);

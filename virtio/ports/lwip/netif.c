@@ -29,6 +29,9 @@
 #define RECEIVE_BUFFERS     8u
 #define RECEIVE_BUFFERS_MAX 64u
 
+_Static_assert(RECEIVE_BUFFERS_MAX *RECEIVE_BLOCK_ROOM >= VIRTIO_NET_LARGE_RECEIVE_BYTES,
+               "a device whose MTU is larger than that of a block's frame has enough blocks");
+
 /* Blocks in addition to those that the device has: a TCP window of full segments, and frames that
  * lwIP is processing. */
 #define RECEIVE_POOL_SPARE 18u
@@ -93,6 +96,19 @@ static struct virtio_net *start_driver(struct virtio_netif *interface, const cha
     return net;
 }
 
+/* Reports an MTU of the device that is not used. A restart does not repeat the report. */
+static void report_mtu(struct virtio_netif *interface)
+{
+    uint16_t offered;
+    const char *reason = virtio_net_mtu_unused(interface->net, &offered);
+
+    if (reason != NULL && reason != interface->mtu_unused) {
+        virtio_platform_log("net: MTU %u of the device is used as %u: %s", offered,
+                            interface->netif.mtu, reason);
+    }
+    interface->mtu_unused = reason;
+}
+
 /* Copies MTU, address and checksum offload of the device to lwIP's structure. */
 static void describe_device(struct virtio_netif *interface)
 {
@@ -103,8 +119,9 @@ static void describe_device(struct virtio_netif *interface)
     if (interface->checksum_offered) {
         netif->chksum_flags &= (u16_t)~NETIF_CHECKSUM_GEN_TCP;
     }
-    netif->mtu = LWIP_MIN(virtio_net_mtu(interface->net), 1500);
+    netif->mtu = virtio_net_mtu(interface->net);
     netif->mtu6 = netif->mtu;
+    report_mtu(interface);
     (void)virtio_net_mac(interface->net, netif->hwaddr);
 }
 
@@ -358,6 +375,8 @@ static void set_defaults(struct virtio_netif_parameters *parameters)
         driver->rx_buffers_max =
             driver->rx_buffers_max == 0 ? RECEIVE_BUFFERS_MAX : driver->rx_buffers_max;
     }
+    driver->receive_bytes = RECEIVE_BLOCK_ROOM;
+    driver->mtu_max = NETIF_MTU_MAX;
     parameters->rx_pool = parameters->rx_pool == 0 ? RECEIVE_POOL : parameters->rx_pool;
 }
 

@@ -6,6 +6,7 @@
 #include "coalesce.h"
 #include "lwip/netif.h"
 #include "lwip/pbuf.h"
+#include "lwip/prot/ethernet.h"
 #include "lwip/sys.h"
 #include "segmentation.h"
 #include "virtio/net.h"
@@ -17,6 +18,18 @@
  * to 16. */
 #define RECEIVE_BLOCK_OFFSET ((size_t)130)
 
+/* The part of a block that the device writes to. */
+#define RECEIVE_BLOCK_ROOM (RECEIVE_BLOCK_BYTES - RECEIVE_BLOCK_OFFSET)
+
+/*
+ * The largest MTU that the interface uses. It costs memory only if the device's MTU is larger than
+ * that of a block's frame, 1892. The device then has 35 blocks from the start, instead of 8,
+ * because a device that may fill several blocks for a frame waits until it has enough of them for
+ * the largest (VIRTIO_NET_LARGE_RECEIVE_BYTES). That is 54 KiB more. A frame of 9000 bytes fills 5
+ * blocks, so the two largest fragments of a packet are within IP_REASS_MAX_PBUFS.
+ */
+#define NETIF_MTU_MAX 9000u
+
 struct receive_block {
     struct pbuf_custom custom; /* first: lwIP gives back a pointer to it */
     struct virtio_net_buffer buffer;
@@ -26,6 +39,9 @@ struct receive_block {
 _Static_assert(sizeof(struct receive_block) <= RECEIVE_BLOCK_OFFSET, "the head of a block");
 _Static_assert(RECEIVE_BLOCK_OFFSET + VIRTIO_NET_RECEIVE_BYTES <= RECEIVE_BLOCK_BYTES,
                "the size of a block");
+_Static_assert(VIRTIO_NET_HEADER_BYTES + SIZEOF_ETH_HDR + NETIF_MTU_MAX <=
+                   IP_REASS_MAX_PBUFS / 2 * RECEIVE_BLOCK_ROOM,
+               "two fragments of the largest MTU can be reassembled");
 _Static_assert(PBUF_LINK_ENCAPSULATION_HLEN >= VIRTIO_NET_HEADER_BYTES, "room for the header");
 
 /* Maximum number of frames with driver and device: a TCP send buffer of full segments, and as many
@@ -67,6 +83,7 @@ struct virtio_netif {
     volatile bool watch_due; /* the bottom half has to check the device's status */
     uint64_t started;        /* time of the driver's last start, ns */
     uint32_t retry;          /* ms until the next attempt to restart the device */
+    const char *mtu_unused;  /* the reported reason why the device's MTU is not used, or NULL */
 
     void *blocks_memory;
     struct virtio_net_buffer *blocks; /* free blocks of the receive pool; driver lock */

@@ -108,7 +108,7 @@ static void *add_blocks(struct virtio_netif *interface, uint32_t count)
         *block = (struct receive_block){
             .custom.custom_free_function = free_block_of,
             .buffer = {.memory = (uint8_t *)block + RECEIVE_BLOCK_OFFSET,
-                       .capacity = (uint32_t)(RECEIVE_BLOCK_BYTES - RECEIVE_BLOCK_OFFSET)},
+                       .capacity = (uint32_t)RECEIVE_BLOCK_ROOM},
             .interface = interface,
         };
         free_block(block);
@@ -175,8 +175,8 @@ void receive_relieve(struct virtio_netif *interface)
     }
 }
 
-/* Returns a copy of the frame, NULL if the memory for copies is used up. */
-static struct pbuf *copy_frame(struct virtio_netif *interface, const uint8_t *frame, uint16_t bytes)
+/* Returns memory for a copy of a frame, NULL if the memory for copies is used up. */
+static struct pbuf *allocate_copy(struct virtio_netif *interface, uint16_t bytes)
 {
     uint32_t size = (uint32_t)sizeof(struct received_copy) + bytes;
     struct received_copy *copy;
@@ -191,35 +191,51 @@ static struct pbuf *copy_frame(struct virtio_netif *interface, const uint8_t *fr
     copy->custom.custom_free_function = free_copy;
     copy->interface = interface;
     copy->bytes = size;
-    memcpy(copy->frame, frame, bytes);
     SYS_ARCH_INC(interface->copies_bytes, size);
     interface->copied++;
     return pbuf_alloced_custom(PBUF_RAW, bytes, PBUF_REF, &copy->custom, copy->frame, bytes);
+}
+
+/* Replaces the blocks of a frame by a copy, so that they are free again. Returns NULL if the memory
+ * for copies is used up. */
+static struct pbuf *replace_by_copy(struct virtio_netif *interface, struct pbuf *frame)
+{
+    struct pbuf *copy = allocate_copy(interface, frame->tot_len);
+
+    if (copy != NULL) {
+        (void)pbuf_copy_partial(frame, copy->payload, frame->tot_len, 0);
+    }
+    pbuf_free(frame);
+    return copy;
+}
+
+/* Returns the protocol directly behind the IP header of an unfragmented packet, 0 for other frames.
+ */
+static uint8_t whole_protocol(const uint8_t *frame, uint16_t bytes)
+{
+    const struct eth_hdr *ethernet = (const struct eth_hdr *)frame;
+    const void *packet = frame + SIZEOF_ETH_HDR;
+
+    if (bytes < SIZEOF_ETH_HDR + IP_HLEN) {
+        return 0;
+    }
+    if (ethernet->type == PP_HTONS(ETHTYPE_IP)) {
+        const struct ip_hdr *ip = packet;
+
+        return (IPH_OFFSET(ip) & PP_HTONS(IP_OFFMASK | IP_MF)) == 0 ? IPH_PROTO(ip) : 0;
+    }
+    if (ethernet->type == PP_HTONS(ETHTYPE_IPV6) && bytes >= SIZEOF_ETH_HDR + IP6_HLEN) {
+        return IP6H_NEXTH((const struct ip6_hdr *)packet);
+    }
+    return 0;
 }
 
 /* Returns true if the frame is an unfragmented IP packet with TCP or UDP directly behind the IP
  * header. Only then does the checksum that the device has verified cover what lwIP would verify. */
 static bool has_whole_transport(const uint8_t *frame, uint16_t bytes)
 {
-    const struct eth_hdr *ethernet = (const struct eth_hdr *)frame;
-    const void *packet = frame + SIZEOF_ETH_HDR;
-    uint8_t protocol;
+    uint8_t protocol = whole_protocol(frame, bytes);
 
-    if (bytes < SIZEOF_ETH_HDR + IP_HLEN) {
-        return false;
-    }
-    if (ethernet->type == PP_HTONS(ETHTYPE_IP)) {
-        const struct ip_hdr *ip = packet;
-
-        if ((IPH_OFFSET(ip) & PP_HTONS(IP_OFFMASK | IP_MF)) != 0) {
-            return false;
-        }
-        protocol = IPH_PROTO(ip);
-    } else if (ethernet->type == PP_HTONS(ETHTYPE_IPV6) && bytes >= SIZEOF_ETH_HDR + IP6_HLEN) {
-        protocol = IP6H_NEXTH((const struct ip6_hdr *)packet);
-    } else {
-        return false;
-    }
     return protocol == IP_PROTO_TCP || protocol == IP_PROTO_UDP;
 }
 
@@ -291,14 +307,18 @@ static struct pbuf *block_pbuf(struct virtio_net_buffer *buffer, uint8_t *data)
     return pbuf_alloced_custom(PBUF_RAW, bytes, PBUF_REF, &block->custom, data, bytes);
 }
 
-/* Passes on a frame in several blocks, which usually is several segments that the device has
- * joined. `data` is the frame's part in the first block. */
+/* Passes on a frame in several blocks: several segments that the device has joined, or a frame of
+ * an MTU that is larger than a block. While few blocks are free, frames without TCP are copied, as
+ * small ones are. TCP's blocks are within its window (receive_window.h). `data` is the frame's part
+ * in the first block. */
 static void deliver_large(struct virtio_netif *interface, struct virtio_net_buffer *first,
                           uint8_t *data)
 {
+    bool tcp = whole_protocol(data, (uint16_t)first->frame_bytes) == IP_PROTO_TCP;
     struct pbuf *frame = block_pbuf(first, data);
     uint32_t bytes = first->frame_bytes;
     struct pbuf *last = frame;
+    bool trusted;
 
     for (struct virtio_net_buffer *buffer = first->rest; buffer != NULL; buffer = buffer->rest) {
         bytes += buffer->frame_bytes;
@@ -315,7 +335,15 @@ static void deliver_large(struct virtio_netif *interface, struct virtio_net_buff
         piece->tot_len = (u16_t)bytes;
         bytes -= piece->len;
     }
-    deliver(interface, frame, is_trusted(first, frame), 1);
+    trusted = is_trusted(first, frame);
+    if (!tcp && pool_low(interface)) {
+        frame = replace_by_copy(interface, frame);
+        if (frame == NULL) {
+            interface->dropped_no_memory++;
+            return;
+        }
+    }
+    deliver(interface, frame, trusted, 1);
 }
 
 static void free_blocks(struct virtio_net_buffer *first)
@@ -349,16 +377,6 @@ static __attribute__((noinline)) uint8_t *remove_tag(struct virtio_netif *interf
     first->frame_bytes -= VIRTIO_VLAN_TAG_BYTES;
     first->checksum_start = (uint16_t)(first->checksum_start - VIRTIO_VLAN_TAG_BYTES);
     return virtio_vlan_remove_tag(frame);
-}
-
-/* Replaces the block of a frame by a copy, so that the block is free again. Returns NULL if the
- * memory for copies is used up. */
-static struct pbuf *replace_by_copy(struct virtio_netif *interface, struct pbuf *frame)
-{
-    struct pbuf *copy = copy_frame(interface, frame->payload, frame->len);
-
-    pbuf_free(frame);
-    return copy;
 }
 
 void receive_deliver(struct virtio_netif *interface, struct virtio_net_buffer *buffer)

@@ -10,7 +10,9 @@
  * that. TCP connections share the pool (receive_window.h). When few blocks are free, lwIP's
  * out-of-order segments are dropped, and each received frame is copied into memory of its own size,
  * so that its block is free again at once. When the copies take too much memory, connections with
- * unread data receive no more (receive_pressure.h) until the pool recovers; TCP retransmits.
+ * unread data receive no more (receive_pressure.h) until the pool recovers; TCP retransmits. A
+ * device with an MTU of more than 1892 fills several blocks for a frame, and has 35 of them from
+ * the start (NETIF_MTU_MAX).
  *
  * Transmit. The pbuf is referenced until the device has sent it. A frame is copied, once, if it is
  * volatile, has no room for the header in front, or has more pieces than a packet can have.
@@ -25,7 +27,8 @@ struct virtio_netif;
 struct virtio_network_device;
 
 struct virtio_netif_parameters {
-    struct virtio_net_parameters driver; /* rx_buffers 0: from 8 to 64, as the device needs */
+    /* rx_buffers 0: from 8 to 64, as the device needs. receive_bytes and mtu_max are the port's */
+    struct virtio_net_parameters driver;
     uint32_t rx_pool; /* blocks in addition to those that the device has; 0: enough for a TCP window
                        * of full frames, which all connections share (receive_window.h) */
     int priority;     /* priority of the bottom-half thread, as for sys_thread_new() */

@@ -18,7 +18,17 @@ _Static_assert(sizeof(struct ipovly) == sizeof(struct ip),
 #define CLUSTERS_SHARE      16u /* expose at most one of this many of the stack's clusters */
 #define SET_ASIDE           12u /* clusters for frames that arrive before the task provides new ones */
 
-/* The stack supports neither offloads nor frames in several buffers. */
+/*
+ * The stack supports neither offloads nor frames in several buffers. So the interface's MTU is at
+ * most 1500: MTU_MAX is that of frames in one buffer, and the stack's own SIOCSIFMTU allows no
+ * larger one (ETHERMTU).
+ */
+#define MTU_MAX ETHERMTU
+
+_Static_assert(VIRTIO_NET_HEADER_BYTES + sizeof(struct ether_header) + MTU_MAX <=
+                   VIRTIO_NET_RECEIVE_BYTES,
+               "a receive buffer holds a frame of the largest MTU");
+
 #define FEATURES_OFF                                                              \
     (VIRTIO_NET_F_CSUM | VIRTIO_NET_F_GUEST_CSUM | VIRTIO_NET_F_HOST_TSO4 |       \
      VIRTIO_NET_F_HOST_TSO6 | VIRTIO_NET_F_GUEST_TSO4 | VIRTIO_NET_F_GUEST_TSO6 | \
@@ -66,6 +76,7 @@ static bool configure(struct virtio_bsdnet *interface, const struct rtems_bsdnet
     interface->parameters.tx_ring = ring;
     interface->parameters.send_queue = ring; /* room for all packets */
     interface->parameters.features_off = FEATURES_OFF;
+    interface->parameters.mtu_max = MTU_MAX;
     interface->ignore_broadcast = config->ignore_broadcast != 0;
     if (config->hardware_address != NULL) {
         memcpy(interface->arpcom.ac_enaddr, config->hardware_address, ETHER_ADDR_LEN);
@@ -89,8 +100,14 @@ static void add_interface(struct virtio_bsdnet *interface,
                           const struct rtems_bsdnet_ifconfig *config, char *name)
 {
     struct ifnet *ifp = &interface->arpcom.ac_if;
-    int mtu = (int)min(virtio_net_mtu(interface->net), ETHERMTU);
+    int mtu = (int)virtio_net_mtu(interface->net);
+    uint16_t offered;
+    const char *reason = virtio_net_mtu_unused(interface->net, &offered);
 
+    if (reason != NULL) {
+        printk("vtn%d: MTU %u of the device is used as %d: %s\n", ifp->if_unit, offered, mtu,
+               reason);
+    }
     ifp->if_softc = interface;
     ifp->if_name = name;
     ifp->if_init = init;

@@ -16,7 +16,8 @@
  *
  * - drv_ctrl: const struct virtio_rtems_board *; NULL: virtio_rtems_qemu_virt.
  * - hardware_address: 6 bytes; NULL: the device's address, or a generated one.
- * - mtu: at most the device's; 0: the device's, but at most 1500.
+ * - mtu: at most the device's; 0: the device's, but at most 1500. A device with a larger one is
+ *   reported on the console.
  * - rbuf_count: number of clusters exposed to the device; 0: 8 to 32, following the device's need,
  *   but at most a sixteenth of the stack's clusters. The interrupt handler cannot allocate, so as
  *   many clusters again (at most 32) and 12 more are reserved for it.

@@ -11,6 +11,7 @@
 #include "network_system.h"
 #include "receive_window.h"
 #include "virtio/net_control.h"
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,6 +28,7 @@ void world_begin(enum step failing, bool keeps_memory)
     memset(&world, 0, sizeof(world));
     world.failing = failing;
     world.keeps_memory = keeps_memory;
+    world.mtu = 1500;
 }
 
 void world_run_bottom_half(void)
@@ -75,7 +77,13 @@ uint64_t virtio_platform_now(void)
 
 void virtio_platform_log(const char *format, ...)
 {
-    assert_non_null(format);
+    va_list values;
+
+    va_start(values, format);
+    assert_in_range(vsnprintf(world.line, sizeof(world.line), format, values), 1,
+                    sizeof(world.line) - 1);
+    va_end(values);
+    world.lines++;
 }
 
 err_t sys_sem_new(sys_sem_t *semaphore, u8_t count)
@@ -356,6 +364,8 @@ struct virtio_net *virtio_net_create(struct virtio_transport *transport,
 {
     assert_ptr_equal(transport, &world_device.transport);
     assert_int_equal(parameters->rx_buffers, 8);
+    assert_int_equal(parameters->receive_bytes, 1918);
+    assert_int_equal(parameters->mtu_max, 9000);
     world.net = (struct virtio_net){.operations = operations, .context = context};
     world.net.exposed = operations->receive_buffer(context);
     if (world.failing == DRIVER) {
@@ -366,6 +376,7 @@ struct virtio_net *virtio_net_create(struct virtio_transport *transport,
         return NULL;
     }
     world.drivers++;
+    world.broken = NULL;
     return &world.net;
 }
 
@@ -449,7 +460,14 @@ uint64_t virtio_net_features(const struct virtio_net *net)
 uint16_t virtio_net_mtu(const struct virtio_net *net)
 {
     assert_ptr_equal(net, &world.net);
-    return 1500;
+    return world.mtu;
+}
+
+const char *virtio_net_mtu_unused(const struct virtio_net *net, uint16_t *offered)
+{
+    assert_ptr_equal(net, &world.net);
+    *offered = world.mtu_offered;
+    return world.mtu_unused;
 }
 
 bool virtio_net_mac(const struct virtio_net *net, uint8_t mac[6])
@@ -482,7 +500,7 @@ void virtio_net_watch(struct virtio_net *net)
 const char *virtio_net_broken(const struct virtio_net *net)
 {
     assert_ptr_equal(net, &world.net);
-    return NULL;
+    return world.broken;
 }
 
 uint32_t virtio_net_speed(const struct virtio_net *net, bool *full_duplex)

@@ -42,6 +42,12 @@ struct world {
     uint8_t groups; /* number of groups in the device's filter */
     bool promiscuous_off;
     unsigned announcements;
+    const char *broken;     /* why the device is broken, or NULL */
+    uint16_t mtu;           /* the MTU that the driver uses */
+    uint16_t mtu_offered;   /* the device's */
+    const char *mtu_unused; /* why that is not used, or NULL */
+    unsigned lines;         /* number of lines printed, and the last one */
+    char line[160];
     lwip_thread_fn thread;
     void *thread_argument;
     unsigned wakes;

@@ -113,12 +113,71 @@ static void commands_without_the_lock(void **state)
     destroy(interface);
 }
 
+static struct virtio_netif *create_with(uint16_t mtu, uint16_t offered, const char *unused)
+{
+    struct virtio_netif *interface;
+    const char *reason;
+
+    world_begin(STEPS, false);
+    world.mtu = mtu;
+    world.mtu_offered = offered;
+    world.mtu_unused = unused;
+    interface = create(&reason);
+    assert_non_null(interface);
+    assert_int_equal(interface->netif.mtu, mtu);
+    assert_int_equal(interface->netif.mtu6, mtu);
+    return interface;
+}
+
+static void restart(void)
+{
+    world.broken = "it is to be restarted";
+    world.lines = 0;
+    world.wakes = 1;
+    world_run_bottom_half();
+    assert_null(world.broken);
+}
+
+/* The interface has the driver's MTU. One line says why it is not the device's; a restart repeats
+ * it only if it has changed. */
+static void mtu_of_the_device(void **state)
+{
+    static const uint16_t used[] = {68, 1499, 1500, 1501, 9000};
+    struct virtio_netif *interface;
+
+    (void)state;
+    for (unsigned i = 0; i < sizeof(used) / sizeof(used[0]); i++) {
+        interface = create_with(used[i], used[i], NULL);
+        assert_int_equal(world.lines, 0);
+        destroy(interface);
+    }
+
+    interface = create_with(1500, 9000, "no room");
+    assert_int_equal(world.lines, 1);
+    assert_string_equal(world.line, "net: MTU 9000 of the device is used as 1500: no room");
+    restart();
+    assert_int_equal(world.lines, 1);
+    assert_string_equal(world.line, "net: the device was restarted");
+
+    world.mtu = 9000;
+    world.mtu_offered = 65535;
+    world.mtu_unused = "it is too large";
+    restart();
+    assert_int_equal(interface->netif.mtu, 9000);
+    assert_int_equal(world.lines, 2);
+    world.mtu_unused = NULL;
+    restart();
+    assert_int_equal(world.lines, 1);
+    destroy(interface);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(failed_start_leaks_nothing),
         cmocka_unit_test(memory_is_left_to_an_unresponsive_device),
         cmocka_unit_test(commands_without_the_lock),
+        cmocka_unit_test(mtu_of_the_device),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
