@@ -282,6 +282,33 @@ def test_large_frames(demos: Demos, namespace: Namespace, bus: str, packed: str)
     assert_buffers_balance(status)
 
 
+@pytest.mark.long
+@pytest.mark.parametrize(
+    "options", [{}, {**NO_OFFLOADS, "mrg_rxbuf": "on"}], ids=["offloads", "plain"]
+)
+def test_tcp_with_an_mtu_of_9000(
+    demos: Demos, namespace: Namespace, options: dict[str, str]
+) -> None:
+    """The guest's segments stay at 1460 bytes, whatever the host's MTU is."""
+    client = demos.tap(namespace, options={**options, "host_mtu": "9000"})
+    for interface in (namespace.taps[0].interface, "bridge0"):
+        assert namespace.run(["ip", "link", "set", interface, "mtu", "9000"]).returncode == 0
+    data = pattern(2_000_000)
+    assert client.echo(data) == data
+    ping(namespace, client.address, 3, "-M", "do", "-s", "8972")
+
+    def segment_bytes() -> int:
+        with socket.create_connection((client.address, ECHO), timeout=60) as connection:
+            return connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG)
+
+    assert client.enter(segment_bytes) == 1460
+    status = client.quiet_status()
+    assert status["network"]["mtu"] == 9000
+    assert status["network"]["driver"]["rx_exposed"] >= 35
+    assert status["tcp"]["bad_checksums"] == 0
+    assert_buffers_balance(status)
+
+
 @pytest.mark.parametrize("buffers", [1, 2, 3, 8, 256])
 def test_exposed_buffers(demos: Demos, namespace: Namespace, buffers: int) -> None:
     client = demos.tap(namespace, arguments=(f"rx_buffers={buffers}",))
