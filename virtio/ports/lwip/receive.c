@@ -310,9 +310,9 @@ static struct pbuf *block_pbuf(struct virtio_net_buffer *buffer, uint8_t *data)
 /* Passes on a frame in several blocks: several segments that the device has joined, or a frame of
  * an MTU that is larger than a block. While few blocks are free, frames without TCP are copied, as
  * small ones are. TCP's blocks are within its window (receive_window.h). `data` is the frame's part
- * in the first block. */
-static void deliver_large(struct virtio_netif *interface, struct virtio_net_buffer *first,
-                          uint8_t *data)
+ * in the first block. Not inlined, because most frames lie in one block. */
+static __attribute__((noinline)) void deliver_large(struct virtio_netif *interface,
+                                                    struct virtio_net_buffer *first, uint8_t *data)
 {
     bool tcp = whole_protocol(data, (uint16_t)first->frame_bytes) == IP_PROTO_TCP;
     struct pbuf *frame = block_pbuf(first, data);
