@@ -236,7 +236,7 @@ enum partition_request input_take(struct partition *partition)
     if (!terminal_has_key(index)) {
         return REQUEST_NONE;
     }
-    /* A line or a message takes long to print, so the keys are taken in another exit. */
+    /* A line takes long to print, so the keys are taken in another exit. */
     if (!partition->uart.is_shown && uart_flush(partition, false)) {
         partition->uart.is_shown = true;
         return REQUEST_NONE;
@@ -245,9 +245,9 @@ enum partition_request input_take(struct partition *partition)
     if (terminal_has_command(index)) {
         return take_up_to_command(partition);
     }
-    if (uart_input_room(partition) != 0 && input_flow_hear(partition)) {
-        return REQUEST_NONE;
+    /* The message takes long, too. */
+    if (uart_input_room(partition) == 0 || !input_flow_report(partition)) {
+        uart_receive(partition);
     }
-    uart_receive(partition);
     return REQUEST_NONE;
 }

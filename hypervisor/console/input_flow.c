@@ -83,7 +83,7 @@ void input_flow_make_room(uint32_t partition)
     }
 }
 
-bool input_flow_hear(const struct partition *partition)
+bool input_flow_report(const struct partition *partition)
 {
     uint32_t index = partition->constant.index, bit = UINT32_C(1) << index, lost;
 
@@ -99,5 +99,5 @@ void input_flow_take(const struct partition *partition)
 {
     input_flow_make_room(partition->constant.index);
     __atomic_thread_fence(__ATOMIC_SEQ_CST); /* that of make_deaf() */
-    (void)input_flow_hear(partition);
+    (void)input_flow_report(partition);
 }

@@ -42,11 +42,11 @@ void input_flow_lose(uint32_t partition, uint32_t bytes);
  * `partition`: index. */
 void input_flow_make_room(uint32_t partition);
 
-/* Ends that the partition is deaf, with a message, before it takes bytes. Returns true if it was
- * deaf. */
-bool input_flow_hear(const struct partition *partition);
+/* Makes the partition hear again if it is deaf, and prints how many bytes were lost. Returns false
+ * if it is not deaf. Called when it can take bytes. */
+bool input_flow_report(const struct partition *partition);
 
-/* The partition has taken bytes: does both. */
+/* Does what both do, for bytes that the partition has taken. */
 void input_flow_take(const struct partition *partition);
 
 #endif
