@@ -72,7 +72,7 @@ def _traffic(context: BenchContext, ports: list[int], seconds: float) -> Iterato
             command = ["iperf", "-c", "127.0.0.1", "-p", str(port), "-t", f"{seconds:g}"]
             processes.append(
                 subprocess.Popen(
-                    command, stdout=log, stderr=subprocess.STDOUT, preexec_fn=die_with_parent
+                    command, stdout=log, stderr=subprocess.STDOUT, preexec_fn=die_with_parent()
                 )
             )
     try:

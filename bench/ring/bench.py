@@ -195,7 +195,7 @@ class Programs:
                 text=True,
                 check=False,
                 timeout=_TIMEOUT_S,
-                preexec_fn=die_with_parent,
+                preexec_fn=die_with_parent(),
             )
         except subprocess.TimeoutExpired:
             raise BenchFailure(f"{' '.join(command)} does not end") from None

@@ -285,7 +285,7 @@ def _started(command: Sequence[str], log: Path) -> Iterator[Program]:
             stdin=subprocess.PIPE,
             stdout=output,
             stderr=subprocess.STDOUT,
-            preexec_fn=die_with_parent,
+            preexec_fn=die_with_parent(),
         ) as process,
     ):
         program = Program(process, log)

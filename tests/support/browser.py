@@ -98,11 +98,12 @@ class Browser:
         # Chromium's sandbox does not work for root.
         options = [*_OPTIONS, *(["--no-sandbox"] if os.geteuid() == 0 else [])]
         (commands, self._writer), (self._reader, answers) = _high_pipe(), _high_pipe()
+        prepare = die_with_parent()
 
         def connect() -> None:
             os.dup2(commands, _COMMANDS)
             os.dup2(answers, _ANSWERS)
-            die_with_parent()
+            prepare()
 
         with self._log.open("wb") as log:
             self._process = subprocess.Popen(

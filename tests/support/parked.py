@@ -154,7 +154,7 @@ def run(case: Case, variant: Variant, log_folder: Path) -> Outcome:
             stdout=errors,
             stderr=subprocess.STDOUT,
             pass_fds=[*theirs.values(), *wire],
-            preexec_fn=die_with_parent,
+            preexec_fn=die_with_parent(),
         )
         # The program sees the connection close when QEMU ends only if this process closes its
         # copies.

@@ -8,7 +8,7 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -21,9 +21,17 @@ _PR_SET_PDEATHSIG = 1
 _C_LIBRARY = ctypes.CDLL(None, use_errno=True)
 
 
-def die_with_parent() -> None:
-    """Make the kernel kill this process when its parent ends. For a child process before exec."""
-    _C_LIBRARY.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+def die_with_parent() -> Callable[[], None]:
+    """Return what a child process of this process does before exec, so that the kernel kills it
+    when this process ends."""
+    parent = os.getpid()
+
+    def prepare() -> None:
+        _C_LIBRARY.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != parent:  # it has ended before the call: prctl(2), PR_SET_PDEATHSIG
+            os._exit(1)
+
+    return prepare
 
 
 class GuestError(Exception):
@@ -84,7 +92,7 @@ class GuestProcess:
                 stdout=errors,
                 stderr=subprocess.STDOUT,
                 pass_fds=[theirs.fileno()],
-                preexec_fn=die_with_parent,
+                preexec_fn=die_with_parent(),
             )
         return self
 

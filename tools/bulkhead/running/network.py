@@ -182,7 +182,7 @@ class Namespace:
                 stdin=subprocess.DEVNULL,
                 stdout=stream,
                 stderr=subprocess.STDOUT,
-                preexec_fn=die_with_parent,
+                preexec_fn=die_with_parent(),
             )
         self._children.append(child)
         return child

@@ -115,7 +115,7 @@ def boot(
             stdin=None if terminal else subprocess.DEVNULL,
             stdout=None if explain is None else subprocess.PIPE,
             pass_fds=descriptors,
-            preexec_fn=die_with_parent,
+            preexec_fn=die_with_parent(),
         )
         pipe = None if explain is None else ConsolePipe(process, explain)
         try:
