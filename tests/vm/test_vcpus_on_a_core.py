@@ -20,7 +20,7 @@ from typing import Any
 
 import pytest
 from support.bare_guest import build_guest
-from support.written_system import TWO_STATES, StartGuest, boot, reports
+from support.written_system import TWO_STATES, StartGuest, boot, of_states, reports
 
 from bulkhead.building.plugin import build_plugin
 from bulkhead.running.guest import GuestProcess
@@ -382,6 +382,7 @@ def test_an_interrupt_follows_its_route_between_vcpus(
     file = tmp_path / "system.toml"
     file.write_text(_guest_system(cores, by_weight))
     system, board = read(str(file))
+    board = of_states(board, machine_options)
     assembled = assemble(system, board, Settings())
     made = machine(system, board, assembled.image, lambda _: UserNetwork())
     guest = start_guest(
