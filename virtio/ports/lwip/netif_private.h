@@ -152,7 +152,7 @@ void received_join_end(const struct received_join *join);
 /* Adds what lwIP has counted to sums of 64 bits. lwIP's counters have 32 bits; call it before one
  * of them can have passed all values. */
 void received_add_up(void);
-/* Tells what became of the frames. */
+/* Reads the counts of received frames by their fate. */
 void received_read(const struct virtio_netif *interface, struct virtio_netif_received *received);
 
 /* The device's filters (filter.c). */

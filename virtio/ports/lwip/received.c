@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What became of the received frames (virtio_netif.h). lwIP counts the packets that each protocol
- * receives, and those that it drops for a known cause. These counters cost nothing more on the path
- * of a frame, so the fates are differences of them. A protocol receives each packet that the one
- * below it has not dropped: this gives the drops that lwIP does not count, such as IPv6 packets for
- * other stations. The interface itself counts the frames that it passes to lwIP.
+ * Counts of received frames by their fate (virtio_netif.h). lwIP counts the packets that each
+ * protocol receives, and those that it drops for a known cause. These counters cost nothing more on
+ * the path of a frame, so the fates are differences of them. A protocol receives each packet that
+ * the one below it has not dropped: this gives the drops that lwIP does not count, such as IPv6
+ * packets for other stations. The interface itself counts the frames that it passes to lwIP.
  */
 #include "lwip/stats.h"
 #include "netif_private.h"

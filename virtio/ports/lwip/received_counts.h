@@ -2,7 +2,7 @@
 /*
  * Events of received packets that lwIP does not count (lwip/stats.h). The functions that stand
  * between lwIP and the frames count them: receive.c, tcp_guard.c and external/lwip_corrections/.
- * received.c needs them to tell what became of each frame. Core lock held.
+ * received.c computes the fates of the frames from them. Core lock held.
  */
 #ifndef NET_RECEIVED_COUNTS_H
 #define NET_RECEIVED_COUNTS_H

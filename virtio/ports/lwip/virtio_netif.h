@@ -36,8 +36,8 @@ struct virtio_netif_parameters {
                        * other thread is ready; 0: never */
 };
 
-/* What became of a received frame. The names of virtio_netif_fate_name() are those in the comments.
- */
+/* The fate of a received frame: the protocol that took it, or the cause of its drop. The names of
+ * virtio_netif_fate_name() are those in the comments. */
 enum virtio_netif_fate {
     /* Delivered to a protocol: */
     VIRTIO_NETIF_ARP,      /* arp */

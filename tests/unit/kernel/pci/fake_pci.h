@@ -31,7 +31,7 @@ void fake_reset(void);
 struct fake_function *fake_add(struct fake_function *bridge, uint8_t device, uint8_t function,
                                uint32_t id);
 struct fake_function *fake_add_bridge(struct fake_function *bridge, uint8_t device, bool wide);
-/* Calls pci_init() and looks up what became of each function. */
+/* Calls pci_init() and looks up the kernel's structure of each function. */
 enum result fake_enumerate(void);
 
 /* Answers configuration reads instead of the functions, if set. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What became of received frames (received.c, receive.c, tcp_guard.c), with lwIP itself. Each test
- * hands over known frames and compares all counts.
+ * Counts of received frames by their fate (received.c, receive.c, tcp_guard.c), with lwIP. Each
+ * test hands over known frames and compares all counts.
  */
 #include "lwip/api.h"
 #include "lwip/priv/tcp_priv.h"
