@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 from support.bare_guest import build_guest
-from support.written_system import TWO_STATES, StartGuest
+from support.written_system import TWO_STATES, StartGuest, of_states
 
 from bulkhead.inspecting.reports import physical_memory
 from bulkhead.running.attach import facts_of
@@ -72,6 +72,7 @@ def _boot(
     file = folder / "system.toml"
     file.write_text(text + 'console = "interactive"\n')
     system, board = read(str(file))
+    board = of_states(board, machine_options)
     assembled = assemble(system, board, Settings())
     made = machine(system, board, assembled.image, lambda _: UserNetwork())
     shift = _BUSY_SHIFT if busy else 0
