@@ -117,6 +117,8 @@ void layouts_description(void)
     LAYOUT_NUMBER(description_memory, guest);
     LAYOUT_NUMBER(description_memory, physical);
     LAYOUT_NUMBER(description_memory, bytes);
+    LAYOUT_NUMBER(description_memory, kept);
+    LAYOUT_NUMBER(description_memory, reserved);
     LAYOUT_WHOLE_STRUCT(description_device);
     LAYOUT_NUMBER(description_device, address);
     LAYOUT_NUMBER(description_device, bytes);

@@ -156,6 +156,8 @@ static bool add_partition(struct check *check, const struct description_partitio
 
         if (!expect(check, right, "trusted DMA needs guest = physical: memory at",
                     memory->physical) ||
+            !expect(check, memory->kept <= 1 && memory->reserved == 0,
+                    "unknown value of kept: memory at", memory->physical) ||
             !add_range(check, guest ? memory->guest : memory->physical, memory->bytes)) {
             return false;
         }
@@ -171,6 +173,7 @@ static bool add_partition(struct check *check, const struct description_partitio
                         partition->pci_wide_bytes);
 }
 
+/* Returns true if the range lies in a memory that is loaded at each start. */
 static bool in_memory(const struct description_partition *partition, uint64_t guest, uint64_t bytes)
 {
     for (uint32_t i = 0; i < partition->memory_count; i++) {
@@ -178,7 +181,7 @@ static bool in_memory(const struct description_partition *partition, uint64_t gu
         uint64_t offset = guest - partition->memories[i].guest;
 
         if (offset < partition->memories[i].bytes &&
-            bytes <= partition->memories[i].bytes - offset) {
+            bytes <= partition->memories[i].bytes - offset && partition->memories[i].kept == 0) {
             return true;
         }
     }

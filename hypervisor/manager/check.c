@@ -11,7 +11,8 @@ static bool is_in_memory(const struct description_partition *partition,
         uint64_t offset = manager->staging - partition->memories[i].physical;
 
         if (offset < partition->memories[i].bytes &&
-            manager->staging_bytes <= partition->memories[i].bytes - offset) {
+            manager->staging_bytes <= partition->memories[i].bytes - offset &&
+            partition->memories[i].kept == 0) {
             return true;
         }
     }

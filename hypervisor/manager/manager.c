@@ -27,6 +27,7 @@ static void carry_out(struct vcpu *vcpu, const struct order *order)
     switch (order->command) {
     case ORDER_CREATE:
         management->presence = PARTITION_PRESENT;
+        partition->boot_vcpu.has_kept = false;
         terminal_print_event(partition, "is created");
         break;
     case ORDER_START:
@@ -39,11 +40,13 @@ static void carry_out(struct vcpu *vcpu, const struct order *order)
     case ORDER_REPLACE:
         management->presence = PARTITION_PRESENT;
         management->image = order->image;
+        partition->boot_vcpu.has_kept = false;
         life_replace_request(vcpu, REQUEST_RESET, "gets another image");
         break;
     default: /* ORDER_DESTROY */
         management->presence = PARTITION_ENDING;
         management->image.bytes = 0;
+        partition->boot_vcpu.has_kept = false;
         life_replace_request(vcpu, REQUEST_RESET, "is stopped to be destroyed");
         break;
     }

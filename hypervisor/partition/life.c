@@ -229,6 +229,7 @@ static enum life_step end_started(struct vcpu *vcpu)
     partition->boot_vcpu.transition.phase = TRANSITION_NONE;
     recall_end(vcpu);
     partition->boot_vcpu.starts++;
+    partition->boot_vcpu.has_kept = true;
     uart_release_input(partition);
     power->entry = partition->constant.described->entry;
     power->context = partition->constant.described->devicetree;

@@ -68,8 +68,13 @@ static uint64_t physical_of(const struct description_partition *described, uint6
 static void zero(const struct partition *partition, const struct description_memory *memory,
                  struct load_progress *progress)
 {
-    struct part part = next_part(partition, progress, memory->bytes);
+    struct part part;
 
+    if (memory->kept != 0 && partition->boot_vcpu.has_kept) {
+        progress->index++;
+        return;
+    }
+    part = next_part(partition, progress, memory->bytes);
     memset((void *)(uintptr_t)(memory->physical + part.offset), 0, part.bytes);
 }
 
@@ -117,7 +122,10 @@ static void seed(const struct description_partition *described, struct generator
 }
 
 /* The guest starts with its caches off: it must read the images from memory, and no dirty line may
- * be evicted later over its writes. */
+ * be evicted later over its writes. In kept memory the dirty lines are those of the guest's last
+ * life, in the cache of any of its cores. They are written to memory, because they may be the only
+ * copy, and invalidated (Arm ARM, DC CIVAC: of all caches of the shareability domain, to the point
+ * of coherency). */
 static void clean(const struct partition *partition, const struct description_memory *memory,
                   struct load_progress *progress)
 {

@@ -77,6 +77,8 @@ def owned(place: Place, board: BoardTree) -> list[Mapping]:
     ]
     if wide := place.pci_wide:
         found.append(Mapping(wide.region.start, wide.physical, wide.region.bytes, _DEVICE))
+    if kept := place.kept:
+        found.append(Mapping(kept.region.start, kept.physical, kept.region.bytes, _MEMORY))
     if place.dax:
         found.append(Mapping(place.dax.region.start, place.dax.physical, dax.HEAD_BYTES, _MEMORY))
     return merged(sorted(found, key=lambda each: each.input))
@@ -172,6 +174,7 @@ cores = [0, 1, 1, 2]
 budget = "3 ms"
 period = "10 ms"
 memory = "16 MiB"
+kept = "64 KiB"
 image = "control"
 pci = ["00:02.0"]
 dma = "smmu"
@@ -233,6 +236,7 @@ dma = "smmu"
 name = "other"
 cores = [2]
 memory = "18 MiB"
+kept = "3 MiB"
 image = "control"
 dma = "trusted"
 

@@ -54,7 +54,7 @@ DEDICATED = (
     BOARD
     + MANAGER
     + partition("loop", 1, QUIET)
-    + partition("work", 2, ENDLESS)
+    + partition("work", 2, ENDLESS, 'kept = "8 KiB"')
     + partition("spare", 3, "autostart = false")
 )
 
@@ -98,6 +98,12 @@ class ManagedRun:
         work = self.layout.places[WORK]
         self.work_memory = machine_memory.map_range(
             memory, work.physical - start, work.memory.bytes
+        )
+        # Its memory that a restart leaves as it is; empty if it has none.
+        self.work_kept = (
+            machine_memory.map_range(memory, work.kept.physical - start, work.kept.region.bytes)
+            if work.kept
+            else bytearray()
         )
         self.guest.wait_for_match(r"(?m)^work\| control: a period", timeout=60)
         self.guest.wait_for_match(r"(?m)^loop\| control: a period", timeout=60)

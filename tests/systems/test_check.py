@@ -100,7 +100,8 @@ def test_all_keys() -> None:
     net, control, apps = other.vcpus
     assert net.threads == ("net-bottom-half", "network")
     assert (control.threads, apps.threads) == (("control",), ("*",))
-    assert (control.line, control.line_of("period"), control.line_of("policy")) == (50, 52, 50)
+    assert (control.line, control.line_of("period"), control.line_of("policy")) == (51, 53, 51)
+    assert (one.kept_bytes, other.kept_bytes) == (0, 8 << 10)
 
 
 def test_unknown_system_suggests_the_nearest_name() -> None:

@@ -107,8 +107,13 @@ def test_a_partition_lives_and_ends_beside_a_control_loop(
     image = guest_image("beat").read_bytes()
     slots = set()
     for command, target, state in steps:
+        kept = b"k" * len(run.work_kept)
+        run.work_kept[:] = kept
         answer = run.order(command, target, image if command is Command.REPLACE else b"")
         assert (answer.result, answer.states[target]) == (0, state), command
+        if command in (Command.REPLACE, Command.DESTROY):
+            kept = bytes(len(kept))
+        assert run.work_kept[:] == kept, command
         if command is Command.REPLACE:
             run.guest.wait_for_next_match(r"(?m)^work\| beat: begins", 60)
             # The hypervisor knows the image, if the manager does not.

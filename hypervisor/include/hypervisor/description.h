@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 #define DESCRIPTION_MAGIC   UINT64_C(0x444145484b4c5542) /* "BULKHEAD" */
-#define DESCRIPTION_VERSION 15u
+#define DESCRIPTION_VERSION 16u
 
 #define DESCRIPTION_CORES_MAX      16u
 #define DESCRIPTION_PARTITIONS_MAX CALL_PARTITIONS_MAX
@@ -99,6 +99,11 @@ struct description_memory {
     uint64_t guest;
     uint64_t physical;
     uint64_t bytes;
+    /* 1: kept memory. A restart leaves its content as it is. It is zeroed at the first start, and
+     * at the first start after the partition was created, or its image replaced, and when the
+     * partition is destroyed. No image, no first instruction and no devicetree is in it. */
+    uint32_t kept;
+    uint32_t reserved;
 };
 
 /* Device registers that the guest accesses without a trap: whole pages, whose guest and physical

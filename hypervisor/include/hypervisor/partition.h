@@ -46,6 +46,9 @@ struct partition_boot_vcpu {
     struct management management;
     uint32_t starts; /* how often the partition has started; the other VCPUs read it after their
                       * start, which the boot VCPU's guest asks for */
+    /* The partition has started with its present image: the next start leaves kept memory as it is.
+     * False: the next start zeroes it. */
+    bool has_kept;
 };
 
 /* Accessed by the monitors of several VCPUs, by atomic operations. */

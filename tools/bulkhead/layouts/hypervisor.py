@@ -5,7 +5,7 @@ from ctypes import LittleEndianStructure, c_char, c_uint8, c_uint16, c_uint32, c
 from enum import IntEnum
 
 DESCRIPTION_MAGIC = 0x444145484B4C5542
-DESCRIPTION_VERSION = 15
+DESCRIPTION_VERSION = 16
 DESCRIPTION_CORES_MAX = 16
 DESCRIPTION_PARTITIONS_MAX = 8
 DESCRIPTION_VCPUS_MAX = 16
@@ -180,6 +180,8 @@ class DescriptionMemory(LittleEndianStructure):
         ("guest", c_uint64),
         ("physical", c_uint64),
         ("bytes", c_uint64),
+        ("kept", c_uint32),
+        ("reserved", c_uint32),
     )
 
 

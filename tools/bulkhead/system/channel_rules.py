@@ -94,7 +94,7 @@ def _mapped_ends(system: System, channel: Channel) -> Iterator[Problem]:
 
 def channel_memory(system: System, board: Board) -> Iterator[Problem]:
     """Check that the board's memory has room for the channels beside the partitions."""
-    partitions = sum(partition.memory_bytes for partition in system.partitions)
+    partitions = sum(partition.all_memory_bytes for partition in system.partitions)
     available = board.usable_bytes - partitions
     wanted = 0
     for channel in system.channels:

@@ -301,13 +301,13 @@ def _board_cores(system: System, board: Board) -> Iterator[Problem]:
 def _board_memory(system: System, board: Board) -> Iterator[Problem]:
     available, wanted = board.usable_bytes, 0
     for index, partition in enumerate(system.partitions):
-        before, wanted = wanted, wanted + partition.memory_bytes
+        before, wanted = wanted, wanted + partition.all_memory_bytes
         if before <= available < wanted:
             names = [_name(each) for each in system.partitions[:index]]
             others = ", ".join([*names, *(["the firmware"] if board.kept_memory else [])])
             leave = f"{others} and the hypervisor leave" if others else "the hypervisor leaves"
             what = (
-                f"{_name(partition)} wants {size(partition.memory_bytes)} of memory, and "
+                f"{_name(partition)} wants {size(partition.all_memory_bytes)} of memory, and "
                 f"{leave} {size(available - before)} of {board.name}'s {size(board.total_bytes)}"
             )
             fix = "give less to one of them" if names else "give it less"

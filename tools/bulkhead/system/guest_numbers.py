@@ -58,6 +58,8 @@ def numbers_of(place: Place, board: BoardTree) -> Iterator[_Row]:
         yield "initrd", place.initrd, len(place.files.initrd), ""
     if place.staging:
         yield "staging", place.staging.start, place.staging.bytes, ""
+    if place.kept:
+        yield "kept memory", place.kept.region.start, place.kept.region.bytes, ""
     if place.times:
         yield "times of VCPUs", place.times.start, place.times.bytes, ""
     yield from _processor(place, board)

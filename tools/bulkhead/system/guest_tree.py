@@ -218,16 +218,8 @@ def _own_nodes(place: Place, board: BoardTree) -> Iterator[str]:
     yield '\t\tdevice_type = "memory";'
     yield f"\t\treg = {_cells(_range(place.memory))};"
     yield "\t};"
-    if place.staging:
-        yield "\treserved-memory {"
-        yield "\t\t#address-cells = <2>;"
-        yield "\t\t#size-cells = <2>;"
-        yield "\t\tranges;"
-        yield f"\t\tstaging@{place.staging.start:x} {{"
-        yield '\t\t\tcompatible = "bulkhead,staging";'
-        yield f"\t\t\treg = {_cells(_range(place.staging))};"
-        yield "\t\t};"
-        yield "\t};"
+    if place.staging or place.kept:
+        yield from _reserved_memory(place)
     yield "\tpsci {"
     yield '\t\tcompatible = "arm,psci-1.0", "arm,psci-0.2";'
     yield '\t\tmethod = "hvc";'
@@ -239,6 +231,25 @@ def _own_nodes(place: Place, board: BoardTree) -> Iterator[str]:
         yield from _channel_host(place, place.channel_host, board)
     if place.dax:
         yield from _dax_node(place.dax.region)
+
+
+def _reserved_memory(place: Place) -> Iterator[str]:
+    yield "\treserved-memory {"
+    yield "\t\t#address-cells = <2>;"
+    yield "\t\t#size-cells = <2>;"
+    yield "\t\tranges;"
+    if place.staging:
+        yield f"\t\tstaging@{place.staging.start:x} {{"
+        yield '\t\t\tcompatible = "bulkhead,staging";'
+        yield f"\t\t\treg = {_cells(_range(place.staging))};"
+        yield "\t\t};"
+    if place.kept:
+        yield f"\t\tkept@{place.kept.region.start:x} {{"
+        yield '\t\t\tcompatible = "bulkhead,kept";'
+        yield f"\t\t\treg = {_cells(_range(place.kept.region))};"
+        yield "\t\t\tno-map;"
+        yield "\t\t};"
+    yield "\t};"
 
 
 def _rtc(address: int) -> Iterator[str]:

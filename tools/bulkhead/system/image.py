@@ -238,6 +238,11 @@ def _describe_partition(
         described.memories[1] = description.Memory(
             place.dax.region.start, place.dax.physical, dax.HEAD_BYTES
         )
+    if place.kept:
+        described.memories[described.memory_count] = description.Memory(
+            place.kept.region.start, place.kept.physical, place.kept.region.bytes, kept=1
+        )
+        described.memory_count += 1
     if place.console_interrupt:
         described.console = registers(board.roles["console"])[0][0]
         described.console_interrupt = place.console_interrupt

@@ -123,6 +123,14 @@ class DaxMemory:
 
 
 @dataclass(frozen=True)
+class KeptMemory:
+    """The memory of a partition that a restart leaves as it is."""
+
+    region: Range  # guest addresses
+    physical: int
+
+
+@dataclass(frozen=True)
 class WideWindow:
     """A partition's window of PCI memory above 4 GiB."""
 
@@ -159,6 +167,7 @@ class Place:
     dax: DaxMemory | None = None
     rtc: int = 0  # address of its real-time clock; 0: none
     console_shown: int = 0  # INTID with which the guest sees console_interrupt; 0: with its own
+    kept: KeptMemory | None = None
 
     @property
     def guest_console_interrupt(self) -> int:
@@ -249,6 +258,7 @@ def make_layout(
     own += VCPU_BYTES * max(0, system.vcpu_count - CORES_MAX)
     own += _channel_tables(system)
     own += _dax_tables(system)
+    own += _kept_tables(system)
     free = [Range(*each) for each in board.memories]
     for each in board.kept_memory:
         _withdraw(free, Range(*each))
@@ -256,6 +266,7 @@ def make_layout(
     physical = _place_memory(system, board, hypervisor, free)
     channels = _place_channels(system, board, physical, free)
     heads = _place_dax_heads(system, free)
+    kept = _place_kept(system, free)
     spare = _spare_interrupts(board)
     windows = enumerate(_pci_memory(system, board))
     places = tuple(
@@ -267,6 +278,7 @@ def make_layout(
             physical[partition.name],
             channels,
             heads.get(partition.name),
+            kept.get(partition.name),
             spare,
             windows,
         )
@@ -317,6 +329,16 @@ def _dax_tables(system: System) -> int:
     vcpus = {partition.name: len(partition.cores) for partition in system.partitions}
     roots = sum(2 + vcpus[name] for name in _dax_partitions(system))
     return 2 * PAGE_BYTES * roots
+
+
+def _kept_tables(system: System) -> int:
+    """Return the size of the translation tables of all kept memories, at most.
+
+    Stage 2, the boot core and the monitor of each VCPU need two of level 3, for its borders, and
+    two of level 2.
+    """
+    roots = sum(2 + len(each.cores) for each in system.partitions if each.kept_bytes)
+    return 4 * PAGE_BYTES * roots
 
 
 def _dax_partitions(system: System) -> set[str]:
@@ -391,8 +413,28 @@ def _place_dax_heads(system: System, free: list[Range]) -> dict[str, int]:
     return placed
 
 
+def _place_kept(system: System, free: list[Range]) -> dict[str, int]:
+    """Return the physical addresses of kept memories, by partition."""
+    placed: dict[str, int] = {}
+    for partition in system.partitions:
+        count = partition.kept_bytes
+        start = _take_lowest(free, count, _alignment(count)) if count else None
+        if count and start is None:
+            raise UserError(
+                f"{system.file}:{partition.line_of('kept')}: partition '{partition.name}': no "
+                f"{count >> 10} KiB of memory are left in one piece for its kept memory",
+                "give a partition less memory",
+            )
+        if start is not None:
+            placed[partition.name] = start
+    return placed
+
+
 def _alignment(count: int) -> int:
-    """Return the alignment of a channel, physical and guest: that of blocks if it contains some."""
+    """Return the alignment of a channel or of kept memory, physical and guest.
+
+    It is that of blocks if the memory contains some.
+    """
     return BLOCK_BYTES if count >= BLOCK_BYTES else PAGE_BYTES
 
 
@@ -453,6 +495,7 @@ def _place(
     physical: int,
     channels: tuple[ChannelPlace, ...],
     dax_head: int | None,
+    kept_physical: int | None,
     spare: Iterator[int],
     windows: Iterator[tuple[int, Range]],
 ) -> Place:
@@ -475,6 +518,7 @@ def _place(
     times = _times(memory, board) if system.shares_core(partition) else None
     taken = [memory, *(Range(*each) for each in board.occupied()), *([times] if times else [])]
     wide = None if window is None else _pci_wide(board, number, taken)
+    kept = None if kept_physical is None else _kept(partition, kept_physical, taken)
     mapped = _dax_region(system, partition, channels, taken)
     ends = _channel_ends(system, partition, taken, mapped, channels, spare)
     return Place(
@@ -498,7 +542,20 @@ def _place(
         None if mapped is None or dax_head is None else DaxMemory(mapped, dax_head),
         _rtc(partition, board),
         _console_shown(partition, board),
+        kept,
     )
+
+
+def _kept(partition: Partition, physical: int, taken: list[Range]) -> KeptMemory:
+    """Return the place of a partition's kept memory. `taken` gets its guest addresses.
+
+    They are the first free ones behind its memory; with trusted DMA they are the physical ones.
+    """
+    count, start = partition.kept_bytes, physical
+    if partition.dma is not Dma.TRUSTED:
+        start = _free_addresses(taken[0].end, count, _alignment(count), taken)
+    taken.append(Range(start, count))
+    return KeptMemory(taken[-1], physical)
 
 
 def _console_shown(partition: Partition, board: BoardTree) -> int:

@@ -147,7 +147,11 @@ def _owner(place: Place, board: BoardTree) -> Owner:
         for section in end.place.parts(end.place.physical.start)[1:][end.number : end.number + 1]
     ]
     blocks = [Region(place.dax.physical, HEAD_BYTES, "info block of channels")] if place.dax else []
-    regions = (memory, *blocks, *sections, *devices, *windows)
+    kept = []
+    if place.kept:
+        what = f"kept memory, guest {place.kept.region.start:#x}"
+        kept = [Region(place.kept.physical, place.kept.region.bytes, what)]
+    regions = (memory, *kept, *blocks, *sections, *devices, *windows)
     return Owner(place.partition.name, place.partition.cores, regions)
 
 

@@ -185,6 +185,7 @@ class Partition:
     emulated: Mapping[PciAddress, Emulated] = field(default_factory=dict)  # others of QEMU
     load: int | None = None  # address of a raw binary, or of a program that relocates itself
     entry: int | None = None  # of a raw binary; None: its first address
+    kept_bytes: int = 0  # of memory that a restart leaves as it is, beside memory_bytes
     device_lines: Mapping[str, int] = field(default_factory=dict)  # of `emulated`, by address
 
     @property
@@ -204,6 +205,11 @@ class Partition:
             for each in self.pci
             if each in self.sound or self.emulated.get(each, _CARD).kind == SOUND
         ]
+
+    @property
+    def all_memory_bytes(self) -> int:
+        """The size of its memory, kept memory included."""
+        return self.memory_bytes + self.kept_bytes
 
     @property
     def share_weight(self) -> int:

@@ -52,6 +52,7 @@ NAME_CHARACTERS_MAX = NAME_BYTES - 1  # the last is 0
 ARGUMENTS_CHARACTERS_MAX = 2047  # Linux on arm64: COMMAND_LINE_SIZE
 THREAD_CHARACTERS_MAX = THREAD_NAME_BYTES - 1  # of VCPUs too; the last is 0
 EVERY_OTHER_THREAD = "*"
+KEPT_BYTES_MAX = 256 << 20
 
 _FILE = "system.toml"
 _UNITS = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
@@ -255,6 +256,7 @@ def _partition(
     if len(problems) > before:
         return None
     values["memory_bytes"] = values.pop("memory")
+    values["kept_bytes"] = values.pop("kept")
     values["emulated"] = values.pop("qemu")
     _, values["device_lines"] = lines.of_table(index, "qemu", 0)
     line, key_lines = place
@@ -387,6 +389,15 @@ def _memory(value: Any) -> int:
     return int(found[1]) * _UNITS[found[2]]
 
 
+def _kept_bytes(value: Any) -> int:
+    count = _memory(value)
+    if not 0 < count <= KEPT_BYTES_MAX or count % PAGE_BYTES:
+        raise _Wrong(
+            f"take a multiple of {size(PAGE_BYTES)}, up to {size(KEPT_BYTES_MAX)}, or leave it out"
+        )
+    return count
+
+
 def _address(value: Any, unit: int) -> int:
     if not isinstance(value, int) or isinstance(value, bool):
         raise _Wrong("write an address, such as 0x40200000, without quotation marks")
@@ -508,6 +519,7 @@ _PARTITION_KEYS: dict[str, Callable[[Any], Any]] = {
     "name": _name,
     "cores": _cores,
     "memory": _memory,
+    "kept": _kept_bytes,
     "image": _string,
     "load": lambda value: _address(value, PAGE_BYTES),
     "entry": lambda value: _address(value, INSTRUCTION_BYTES),
@@ -538,6 +550,7 @@ _PARTITION_KEYS: dict[str, Callable[[Any], Any]] = {
 }
 _EXAMPLES = {"name": '"net"', "cores": "[0, 1]", "memory": '"64 MiB"', "image": '"demo"'}
 _DEFAULTS: dict[str, Any] = {
+    "kept": 0,
     "load": None,
     "entry": None,
     "initrd": None,

@@ -92,6 +92,9 @@ def _physical(place: Place, board: BoardTree) -> Iterator[_Named]:
     yield Range(place.physical, place.memory.bytes), f"memory of partition '{name}'"
     if place.dax:
         yield Range(place.dax.physical, HEAD_BYTES), f"the info block of partition '{name}'"
+    if place.kept:
+        physical = Range(place.kept.physical, place.kept.region.bytes)
+        yield physical, f"kept memory of partition '{name}'"
     yield from _devices(place, board)
     yield from _windows(place)
     if place.pci_wide:
@@ -108,6 +111,8 @@ def _guest(place: Place, board: BoardTree) -> Iterator[_Named]:
         yield Range(registers(board.roles["console"])[0][0], PAGE_BYTES), "its console"
     if place.times:
         yield place.times, "the times of its VCPUs"
+    if place.kept:
+        yield place.kept.region, "its kept memory"
     if place.channel_host:
         count = HOST_ECAM_BYTES + HOST_WINDOW_BYTES
         yield Range(place.channel_host.start, count), "its PCI host for channels"

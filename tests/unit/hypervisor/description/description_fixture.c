@@ -45,7 +45,7 @@ static void make_control(struct description_partition *partition)
         .memory_count = 2,
         .device_count = 1,
         .image_count = 2,
-        .memories = {{0, 0x41000000, 32 * MIB}, {0x4000000, 0x43000000, 4096}},
+        .memories = {{0, 0x41000000, 32 * MIB, 0, 0}, {0x4000000, 0x43000000, 4096, 0, 0}},
         .devices = {{0x9010000, 0x1000}},
         .images = {{DESCRIPTION_FIRST_IMAGE, 0x80000, 0x11345}, {0x17000, 0x1000008, 8}},
     };
@@ -72,7 +72,7 @@ static void make_linux(struct description_partition *partition)
         .memory_count = 1,
         .image_count = 1,
         .function_count = 2,
-        .memories = {{0x50000000, 0x50000000, 256 * MIB}},
+        .memories = {{0x50000000, 0x50000000, 256 * MIB, 0, 0}},
         .images = {{0x18000, 0x50000000, 0x1000}},
         .functions = {{.address = 0x8}, {.address = 0xf10}},
     };

@@ -56,6 +56,7 @@ struct fault {
 #define LISTS     "list too long, or no memory, or no VCPU: memories"
 #define UNUSED    "list entries beyond the count: memories"
 #define MEMORY    "trusted DMA needs guest = physical: memory at"
+#define KEPT      "unknown value of kept: memory at"
 #define VCPU      "a VCPU has no core that it may use: core"
 #define TIMES     "budget or period out of range: a VCPU on core"
 #define SLOTS     "slots out of range: a VCPU on core"
@@ -193,6 +194,15 @@ static const struct fault faults[] = {
      0,
      {CONTROL(memories[1].guest, 0x7ffffff000), CONTROL(devicetree, 0x80000),
       CONTROL(images[1].guest, 0x7ffffffff8)}},
+    {KEPT, 0, 0x43000000, {CONTROL(memories[1].kept, 2)}},
+    {KEPT, 0, 0x43000000, {CONTROL(memories[1].reserved, 1)}},
+    {KEPT, 0, 0x41000000, {CONTROL(memories[0].kept, UINT32_MAX)}},
+    {NULL, 0, 0, {CONTROL(memories[1].kept, 1)}},
+    {LOAD, 0, 0x80000, {CONTROL(memories[0].kept, 1)}},
+    {LOAD, 0, 0x4000000, {CONTROL(memories[1].kept, 1), CONTROL(images[1].guest, 0x4000000)}},
+    {ENTRY, 0, 0x4000000, {CONTROL(memories[1].kept, 1), CONTROL(entry, 0x4000000)}},
+    {TREE, 0, 0x4000000, {CONTROL(memories[1].kept, 1), CONTROL(devicetree, 0x4000000)}},
+    {SEEDS, 0, 0x4000000, {CONTROL(memories[1].kept, 1), CONTROL(tree_seeds, 0x4000000)}},
     {PHYSICAL, 0, 0x42fff000, {CONTROL(memories[1].physical, 0x42fff000)}},
     {PHYSICAL, 0, 0x40fff000, {CONTROL(memories[1].physical, 0x40fff000)}},
     {NULL, 0, 0, {CONTROL(memories[1].physical, 0x3ffff000)}},
@@ -492,7 +502,7 @@ static void test_vcpus_of_a_core_are_limited(void **state)
         .vcpu_count = 1,
         .vcpus = {{.core = 0, .shared = 1, .budget = 1000, .period = 100000}},
         .memory_count = 1,
-        .memories = {{0x70000000, 0x70000000, 0x1000}},
+        .memories = {{0x70000000, 0x70000000, 0x1000, 0, 0}},
     };
     expect_sharing(&description, "too many VCPUs on core", 2, 0);
     third->vcpus[0].core = 3;
@@ -632,7 +642,7 @@ static void fill(struct description_partition *partition, uint32_t index, uint64
     partition->image_count = DESCRIPTION_IMAGES_MAX;
     partition->function_count = DESCRIPTION_FUNCTIONS_MAX;
     for (uint32_t i = 0; i < DESCRIPTION_MEMORIES_MAX; i++, page += 0x1000) {
-        partition->memories[i] = (struct description_memory){page, page, 0x1000};
+        partition->memories[i] = (struct description_memory){page, page, 0x1000, 0, 0};
         partition->images[i] = (struct description_image){DESCRIPTION_FIRST_IMAGE, page, 1};
     }
     for (uint32_t i = 0; i < DESCRIPTION_DEVICES_MAX; i++, page += 0x1000) {

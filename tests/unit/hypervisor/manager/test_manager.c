@@ -67,7 +67,7 @@ static int setup(void **state)
         described->entry = ENTRY;
         described->vcpus[0].core = i + 4;
         described->memory_count = 1;
-        described->memories[0] = (struct description_memory){0x40000000, 0, 32 * MIB};
+        described->memories[0] = (struct description_memory){0x40000000, 0, 32 * MIB, 0, 0};
         described->image_count = 2;
         described->images[0].guest = ENTRY;
         described->images[1].guest = ENTRY + ROOM;
@@ -357,6 +357,9 @@ static void a_wrong_description_is_refused(void **state)
         .partition = MANAGER, .absent = 5, .staging = 0x51800000, .staging_bytes = 8 * MIB};
     description.manager = right;
     assert_null(manager_check(&description));
+    described->memories[0].kept = 1;
+    assert_non_null(manager_check(&description));
+    described->memories[0].kept = 0;
     description.manager.partition = PARTITIONS;
     assert_non_null(manager_check(&description));
     description.manager = right;

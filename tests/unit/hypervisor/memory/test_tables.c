@@ -143,7 +143,7 @@ static void test_partition_of_one_gib_takes_few_pages(void **state)
 {
     struct description_partition partition = {
         .memory_count = 1,
-        .memories = {{GIB, 2 * GIB, GIB}},
+        .memories = {{GIB, 2 * GIB, GIB, 0, 0}},
         .device_count = 1,
         .devices = {{0x9010000, 4 * KIB}},
         .pci_memory = 0x10000000,
@@ -171,7 +171,7 @@ static void test_partition_described_twice_has_no_tables(void **state)
 {
     struct description_partition partition = {
         .memory_count = 2,
-        .memories = {{GIB, 2 * GIB, GIB}, {GIB + MIB, 3 * GIB, MIB}},
+        .memories = {{GIB, 2 * GIB, GIB, 0, 0}, {GIB + MIB, 3 * GIB, MIB, 0, 0}},
     };
 
     (void)state;

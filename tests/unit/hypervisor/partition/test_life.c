@@ -264,8 +264,10 @@ static void start_and_stop(void **state)
     assert_true(run(life_begin(&vcpus[0])));
     assert_string_equal(record, "BeErRiiIccClLP");
     assert_int_equal(partition.boot_vcpu.starts, 1);
+    assert_true(partition.boot_vcpu.has_kept);
     stop();
     expect_stopped(REQUEST_STOPPED, 0, "BeErRiiIccC");
+    assert_true(partition.boot_vcpu.has_kept);
     assert_true(is_started());
     assert_int_equal(partition.atomic.request, REQUEST_NONE);
 }
