@@ -75,7 +75,7 @@ def bars(
         axes.margins(y=0.12)
         axes.set_xticks(range(len(groups)), groups)
         axes.grid(visible=False, axis="x")
-        columns = len(series) if len(series) <= 4 else (len(series) + 1) // 2
+        columns = len(series) if len(series) <= 4 else 3  # four long names are too wide
         axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.12), ncols=columns)
 
 
