@@ -34,12 +34,23 @@ static bool read_description(const char *path, struct description *description)
     return whole && description->partition_count <= DESCRIPTION_PARTITIONS_MAX;
 }
 
+/* Returns true if the description has the layout with which this program was compiled. */
+static bool has_layout(const struct description *description)
+{
+    return description->version == DESCRIPTION_VERSION && description->bytes == sizeof *description;
+}
+
 int main(int count, char **arguments)
 {
     static struct description description;
 
     if (count != 2 || !read_description(arguments[1], &description)) {
         (void)fputs("stage2_bytes: name the file of a system description\n", stderr);
+        return 2;
+    }
+    if (!has_layout(&description)) {
+        (void)fputs("stage2_bytes: the description has another version: build this program again\n",
+                    stderr);
         return 2;
     }
     for (uint32_t i = 0; i < description.partition_count; i++) {

@@ -59,14 +59,14 @@ struct header {
     uint64_t content_digest;
 };
 
-/* What a reader found in a place. */
+/* The result of reading a record. */
 struct finding {
     enum kept_start start;
     unsigned copy;   /* index of the copy that was restored */
     uint64_t number; /* number of the write that was restored */
 };
 
-/* What a reader looks for, and where it puts it. */
+/* The record that a reader expects, and the memory that receives its content. */
 struct reading {
     uint64_t kind;
     size_t bytes_max;
@@ -344,7 +344,8 @@ enum kept_start kept_open_at(struct kept_record *record, void *place,
         return finding.start;
     }
     kept_erase(record);
-    /* Nobody else may write: a device of the partition did. */
+    /* The record changed while it was opened, although its writer does not execute yet: DMA of a
+     * device of the partition has damaged it. */
     return finding.start == KEPT_CHANGING ? KEPT_DAMAGED : finding.start;
 }
 

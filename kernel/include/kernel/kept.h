@@ -88,7 +88,7 @@ static inline bool kept_is_restored(enum kept_start start)
  * Writes the content of a record: when this returns true, a restart restores it. If the life ends
  * during the call, a restart restores either this content or the one before. Returns false, and
  * keeps the record as it was, if it has no memory or if `bytes` is more than bytes_max. Takes time
- * in proportion to `bytes`: about two instructions a byte. Any context, one call at a time for each
+ * in proportion to `bytes`. Any context, one call at a time for each
  * record.
  */
 bool kept_write(struct kept_record *record, const void *content, size_t bytes);

@@ -4,12 +4,16 @@
 from __future__ import annotations
 
 import struct
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from bulkhead.building.build import BuildFailure, Variant
-from bulkhead.system import stage2
+from bulkhead.system import board_tree, stage2
+from bulkhead.system.image import describe
+from bulkhead.system.layout import Files, make_layout
+from bulkhead.system.model import System
 
 _KERNEL = struct.pack("<8xQQ24x8xI4x", 0, 1 << 20, 0x644D5241)
 
@@ -32,6 +36,23 @@ def builder() -> Path:
 def test_tables_of_a_partition(memory_bytes: int, pages: int) -> None:
     partition = stage2.partition_of(memory_bytes)
     assert stage2.stage2_bytes(builder(), _KERNEL, partition) == pages * 4096
+
+
+def test_a_description_of_another_version_is_refused(tmp_path: Path) -> None:
+    """A builder that was not built again would read it with another layout."""
+    layout = make_layout(
+        System("size", Path("size.toml"), "qemu-virt", (stage2.partition_of(1 << 30),)),
+        board_tree.load("qemu-virt"),
+        {"guest": Files(_KERNEL)},
+        1 << 20,
+    )
+    described = describe(layout)
+    described.version -= 1
+    file = tmp_path / "description"
+    file.write_bytes(bytes(described))
+    done = subprocess.run([builder(), file], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "another version" in done.stderr
 
 
 def test_a_builder_that_fails_is_told(tmp_path: Path) -> None:

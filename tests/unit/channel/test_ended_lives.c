@@ -5,29 +5,16 @@
  */
 #include "channel/broadcast.h"
 #include "channel/value.h"
+#include "ended_life.h"
 #include "pair.h"
-#include <setjmp.h>
 #include <stdarg.h>
 #include <string.h>
 
 #include <cmocka.h>
 
 #define BYTES     PAIR_RING_BYTES
-#define ENDLESS   UINT64_MAX
 #define STORES    12u /* more than a life's beginning and one value have */
 #define RECEIVERS 4u
-
-static jmp_buf end;
-static uint64_t stores_left = ENDLESS;
-
-void before_store(void)
-{
-    if (stores_left == 0) {
-        stores_left = ENDLESS;
-        longjmp(end, 1);
-    }
-    stores_left -= stores_left != ENDLESS;
-}
 
 struct values {
     struct section *writer_section;
@@ -47,7 +34,7 @@ static void begin_and_write(struct values *values, uint64_t value)
 /* Begins a life and writes a value, but ends before the store of number `stores`. */
 static void write_until(struct values *values, uint64_t value, uint64_t stores)
 {
-    if (setjmp(end) == 0) {
+    if (setjmp(life_end) == 0) {
         stores_left = stores;
         begin_and_write(values, value);
     }
@@ -217,7 +204,7 @@ static void take_step(struct broadcasts *broadcasts)
     uint64_t before = broadcasts->section->control.produced;
     struct listener late;
 
-    if (setjmp(end) == 0) {
+    if (setjmp(life_end) == 0) {
         uint64_t random = next_random(broadcasts);
 
         stores_left = random % 4 == 0 ? random / 4 % STORES : ENDLESS;

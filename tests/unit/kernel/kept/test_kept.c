@@ -3,8 +3,8 @@
  * Records in kept memory: lives that end before any of their stores, damage to each bit, records of
  * others, and numbers that begin again.
  */
+#include "ended_life.h"
 #include "kernel/kept.h"
-#include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <string.h>
@@ -16,7 +16,6 @@
 #define COPY_BYTES   128u
 #define HEADER_WORDS 5u
 #define WORDS        (PLACE_BYTES / sizeof(uint64_t))
-#define ENDLESS      UINT64_MAX
 #define STORES       16u /* more than a write of CONTENT_MAX bytes has */
 
 static _Alignas(KEPT_ALIGNMENT) uint64_t place[WORDS];
@@ -24,17 +23,6 @@ static const struct kept_format format = {"test", 7, 1, CONTENT_MAX};
 static uint8_t content[CONTENT_MAX];
 static size_t length;
 static struct kept_record record;
-static jmp_buf end;
-static uint64_t stores_left = ENDLESS;
-
-void before_store(void)
-{
-    if (stores_left == 0) {
-        stores_left = ENDLESS;
-        longjmp(end, 1);
-    }
-    stores_left -= stores_left != ENDLESS;
-}
 
 static int clear(void **state)
 {
@@ -65,7 +53,7 @@ static bool write_until(uint8_t value, size_t bytes, uint64_t stores)
 {
     volatile bool is_completed = false;
 
-    if (setjmp(end) == 0) {
+    if (setjmp(life_end) == 0) {
         stores_left = stores;
         write_bytes(value, bytes);
         is_completed = true;
@@ -77,7 +65,7 @@ static bool write_until(uint8_t value, size_t bytes, uint64_t stores)
 /* Begins a life that ends before the store of number `stores`. */
 static void open_until(const struct kept_format *other, uint64_t stores)
 {
-    if (setjmp(end) == 0) {
+    if (setjmp(life_end) == 0) {
         stores_left = stores;
         (void)kept_open_at(&record, place, other, content, &length);
     }
