@@ -15,6 +15,7 @@ from typing import BinaryIO
 import pytest
 from support.entropy_guest import Life, build_entropy_guest, values, wait_for_lives
 
+from bulkhead.running import machine_memory
 from bulkhead.running.guest import GuestProcess
 from bulkhead.running.qemu import UserNetwork
 from bulkhead.settings import Settings
@@ -32,7 +33,6 @@ console = "output"
 interrupts = "{mode}"
 """
 _LIVES = 3
-_RAM = 0x40000000
 _PIECE_BYTES = 16 << 20
 _TREE_BYTES_MAX = 2 << 20
 _PL031 = 0x31  # RTCPeriphID0
@@ -41,20 +41,30 @@ _NO_SOURCE = "guests get no random numbers"
 
 
 def _start(
-    start_guest: StartGuest, folder: Path, machine_options: str = "", cpu: str = "cortex-a72"
+    start_guest: StartGuest,
+    folder: Path,
+    machine_options: str = "",
+    cpu: str = "cortex-a72",
+    memory: Path | None = None,
 ) -> GuestProcess:
+    """Boot two partitions. `memory`: a file to be made, which is the machine's memory."""
     build_entropy_guest(folder / "guest.exe")
-    file = folder / "entropy.toml"
+    described = folder / "entropy.toml"
     partitions = (("one", 0, "direct"), ("two", 1, "listed"))
-    file.write_text(
+    described.write_text(
         'board = "qemu-virt"\n'
         + "".join(
             _PARTITION.format(name=name, core=core, mode=mode) for name, core, mode in partitions
         )
     )
-    system, board = read(str(file))
+    system, board = read(str(described))
     image = assemble(system, board, Settings()).image
-    made = machine(system, board, image, lambda _: UserNetwork())
+    options: tuple[str, ...] = ()
+    if memory is not None:
+        with memory.open("wb") as file:
+            file.truncate(board.memory_bytes)
+        options = machine_memory.options(memory, board.memory_bytes)
+    made = machine(system, board, image, lambda _: UserNetwork(), options)
     return start_guest(replace(made, machine=made.machine + machine_options, cpu=cpu))
 
 
@@ -112,20 +122,18 @@ def test_clock_and_the_loaders_seed(start_guest: StartGuest, tmp_path: Path) -> 
     The hypervisor has overwritten the seed in QEMU's devicetree, which is in RAM that no partition
     has.
     """
-    dumped = tmp_path / "memory"
+    memory = tmp_path / "memory"
     before = int(time.time())
-    guest = _start(start_guest, tmp_path)
+    guest = _start(start_guest, tmp_path, memory=memory)
     lives = _wait_for_lives(guest)
     after = int(time.time())
     for life in lives:
         ((seconds, identification),) = values(life, "clock")
         assert before - 1 <= int(seconds, 16) <= after + 1
         assert int(identification, 16) == _PL031
-    count = guest.machine.memory_mib << 20
     guest.qmp().execute("stop")
-    guest.qmp().execute("pmemsave", val=_RAM, size=count, filename=str(dumped))
-    with dumped.open("rb") as memory:
-        seeds = [_seed_of(tree) for tree in _trees(memory) if "fw-cfg@" in tree]
+    with memory.open("rb") as content:
+        seeds = [_seed_of(tree) for tree in _trees(content) if "fw-cfg@" in tree]
     assert seeds  # only QEMU's own devicetree has that device
     assert all(set(seed) <= set("0x <>") for seed in seeds)
 
