@@ -68,19 +68,22 @@ static void charge_earlier_cause(struct shared_core *core, const struct vcpu *cu
     }
 }
 
-/* Wakes the VCPU for an interrupt or a message. It pays from the last charge on, which is not
- * before the cause, until the next choice. The VCPU need not execute. */
+/* Wakes the VCPU for an interrupt or a message, which has come before this exit's last charge. The
+ * VCPU pays from then on, or from the end of an earlier cause's work, until the next choice. It
+ * need not execute. */
 static void wake_vcpu(struct processor *processor, struct vcpu *vcpu)
 {
     struct shared_core *core = processor->shared;
     struct shared_vcpu *shared = vcpu->shared;
+    /* Its budget returns a period after it had work, however late its timer is handled, and however
+     * long the work for an earlier cause takes. */
+    uint64_t since = work_since(shared, core->ledger.charged);
 
     core->reschedule = true;
     charge_earlier_cause(core, processor->vcpu, vcpu);
     if (!has_work(core, shared)) {
-        /* Its budget returns a period after it had work, however late its timer is handled. */
-        policy_unblock(&core->policy, shared->level, work_since(shared, core->ledger.charged));
-        end_block(shared, core->ledger.charged);
+        policy_unblock(&core->policy, shared->level, since);
+        end_block(shared, since);
     }
     ledger_interrupt(core, vcpu);
 }
