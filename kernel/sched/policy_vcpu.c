@@ -154,6 +154,25 @@ static bool add_runnable(struct policy *policy, struct vcpu *vcpu, uint64_t now,
     return true;
 }
 
+/* Counts the owner of a mutex that executes on a waiter's budget from now on. If the waiter's VCPU
+ * has blocked by this wait, at this instant, its server was in use throughout: the rest of the
+ * budget keeps its time, so that it returns with the part that was used before. A new time would be
+ * later by as long as more urgent VCPUs had delayed the job, and the next job would find only that
+ * part. The server of an I/O VCPU has no parts. */
+static void add_borrower(struct policy *policy, struct vcpu *vcpu, uint64_t now)
+{
+    if (vcpu->runnable != 0 || vcpu->blocked_at != now || vcpu->server.is_io) {
+        (void)add_runnable(policy, vcpu, now, now);
+        return;
+    }
+    vcpu->runnable++;
+    demand_add(&policy->demand, vcpu->level);
+    trace_vcpu_runnable(vcpu->id);
+    if (!begin_late(vcpu, vcpu->span - vcpu->left, now) || !vcpu->has_budget) {
+        mark_changed(policy, vcpu);
+    }
+}
+
 /* Records the time at which a VCPU with runnable threads gets budget again; POLICY_NEVER: it has
  * budget. */
 static void await_replenishment(struct policy *policy, const struct vcpu *vcpu, uint64_t time)
@@ -587,7 +606,7 @@ void policy_lend(struct policy *policy, struct thread *thread, const struct thre
     if (thread->standing.charged != before) {
         remove_runnable(policy, before, now);
         if (thread->standing.charged != NULL) {
-            (void)add_runnable(policy, thread->standing.charged, now, now);
+            add_borrower(policy, thread->standing.charged, now);
         }
     }
     run_queue_move(&policy->run_queue, thread, group_of(before), group_of(thread->standing.charged),

@@ -182,6 +182,7 @@ static struct vcpu *vcpu_make(const struct vcpu_param *param, int id, uint64_t n
     memset(vcpu, 0, sizeof(*vcpu));
     vcpu->id = id;
     vcpu->blocked_at = now;
+    vcpu->wanted_since = now;
     vcpu->blocking = param->blocking;
     vcpu->threads_expected = threads_of(param);
     vcpu->record = &core_this()->vcpu_report.records[id - 1];

@@ -705,6 +705,60 @@ static void test_replenished_before_the_end_of_a_budget(void **state)
     kernel_run(init_replenished_meanwhile);
 }
 
+static struct mutex section;
+
+static void execute_at_50(void *name)
+{
+    thread_sleep_until(50);
+    execute(*(const char *)name, 20);
+}
+
+static void own_section(void *name)
+{
+    thread_sleep_until(48);
+    CHECK_EQUAL(mutex_lock(&section, DEADLINE_NONE), RESULT_OK);
+    execute(*(const char *)name, 4);
+    CHECK_EQUAL(mutex_unlock(&section), RESULT_OK);
+}
+
+/* A job of a whole budget at 50, with the section in it, and the next one a period later. */
+static void wait_for_section(void *name)
+{
+    thread_sleep_until(50);
+    execute(*(const char *)name, 4);
+    CHECK_EQUAL(mutex_lock(&section, DEADLINE_NONE), RESULT_OK);
+    execute(*(const char *)name, 4);
+    CHECK_EQUAL(mutex_unlock(&section), RESULT_OK);
+    thread_sleep_until(110);
+    execute(*(const char *)name, 10);
+}
+
+/* A more urgent VCPU delays the job of `w` to 70, and its wait for the mutex divides it. All parts
+ * of its budget return a period after the job was released, at 110. */
+static void init_budget_around_a_loan(void)
+{
+    begin_schedule(126);
+    mutex_init(&section);
+    (void)start("background", 11, spin, (void *)(uintptr_t) ".");
+    start_on(SCHED_SPORADIC, 20, 50, execute_at_50, "d");
+    start_on(SCHED_SPORADIC, 10, 60, wait_for_section, "w");
+    start_on(SCHED_SPORADIC, 10, 200, own_section, "o");
+    run_until(126);
+    CHECK_EQUAL(count('w', 0, 110), 8);
+    check_timeline("................................................oo"
+                   "dddddddddddddddddddd"
+                   "wwwwoowwww"
+                   ".............................."
+                   "wwwwwwwwww"
+                   "......");
+}
+
+static void test_budget_around_a_loan_returns_at_once(void **state)
+{
+    (void)state;
+    kernel_run(init_budget_around_a_loan);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -715,6 +769,7 @@ int main(void)
         cmocka_unit_test(test_interrupt_is_charged),
         cmocka_unit_test(test_each_interrupt_is_charged),
         cmocka_unit_test(test_io_vcpu_inherits_priority),
+        cmocka_unit_test(test_budget_around_a_loan_returns_at_once),
         cmocka_unit_test(test_work_without_client),
         cmocka_unit_test(test_late_client_forfeits_the_wait),
         cmocka_unit_test(test_work_beside_a_single_main_vcpu),
