@@ -149,12 +149,20 @@ static bool has_power(const struct function *function, uint32_t state)
            (pci_read(function, power + PCI_POWER_CONTROL, 2) & PCI_POWER_STATE) == state;
 }
 
+/* Returns true if the function answers as soon as it is reset, whatever the reset, which is
+ * complete by then (PCI Express Base 4.0, 7.5.1.1.4). */
+static bool is_ready_at_once(const struct function *function)
+{
+    return (pci_read(function, PCI_STATUS, 2) & PCI_STATUS_READY) != 0;
+}
+
 /* Starts the reset of a function in D0. Returns the microseconds until the next step. */
 static uint32_t start_reset(const struct function *function, struct reset_progress *progress)
 {
     pci_bars_clear(function);
     switch ((enum function_reset)function->view->reset) {
     case FUNCTION_RESET_EXPRESS:
+        progress->needs_time = progress->needs_time || !is_ready_at_once(function);
         pci_write(function, pci_express_reset(function), 2, PCI_EXPRESS_RESET);
         progress->express |= UINT32_C(1) << progress->function;
         go_on(progress);
@@ -233,7 +241,8 @@ static uint32_t run_reset_step(const struct function *function, struct reset_pro
     return 0;
 }
 
-/* Waits for the function-level resets, which take their time together. A function that has
+/* Waits for the function-level resets, which take their time together, unless all functions are
+ * ready at once. A function that has
  * completed its reset answers (PCI Express Base 4.0, 6.6.2). Returns the microseconds until the
  * next step. */
 static uint32_t poll_express(struct partition *partition, struct reset_progress *progress)
@@ -241,7 +250,7 @@ static uint32_t poll_express(struct partition *partition, struct reset_progress 
     if (progress->phase != PHASE_EXPRESS) {
         progress->phase = PHASE_EXPRESS;
         progress->polls = 0;
-        return EXPRESS_MICROSECONDS;
+        return progress->needs_time ? EXPRESS_MICROSECONDS : 0;
     }
     for (uint32_t left = progress->express; left != 0; left &= left - 1) {
         struct function function = pci_function(partition, (uint32_t)__builtin_ctz(left));

@@ -55,6 +55,7 @@ struct reset_progress {
     bool has_failed;   /* a function does not answer, or did not complete its reset */
     bool has_unresettable; /* nothing resets a function that the guest has used; it has no bus
                             * mastering any more */
+    bool needs_time;       /* a function-level reset that has begun takes its time */
     uint64_t status;       /* address of the virtio device's device_status */
 };
 

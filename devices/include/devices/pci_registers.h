@@ -27,6 +27,7 @@
 #define PCI_COMMAND_PARITY       (1u << 6)
 #define PCI_COMMAND_INTX_DISABLE (1u << 10)
 
+#define PCI_STATUS_READY        (1u << 0) /* Immediate Readiness (PCI Express Base 4.0, 7.5.1.1.4) */
 #define PCI_STATUS_INTERRUPT    (1u << 3)
 #define PCI_STATUS_CAPABILITIES (1u << 4)
 

@@ -809,6 +809,27 @@ static void test_function_that_asks_for_time(void **state)
     }
 }
 
+/* A function with Immediate Readiness needs no time after a function-level reset, unless another
+ * function does. */
+static void test_function_that_is_ready_at_once(void **state)
+{
+    struct fake_function *nic = add_nic(), *two = add_two();
+
+    (void)state;
+    set_up_reset(two, FUNCTION_RESET_EXPRESS);
+    pci_model_set(&two->pci, PCI_STATUS, 2, PCI_STATUS_READY | PCI_STATUS_CAPABILITIES);
+    (void)boot();
+    use_two(two);
+    assert_true(fake_reset_functions());
+    assert_int_equal(two->pci.resets, 1);
+    assert_int_equal(fake_delay, 0);
+    use(nic);
+    use_two(two);
+    assert_true(fake_reset_functions());
+    assert_int_equal(two->pci.resets, 2);
+    assert_int_equal(fake_delay, 100000);
+}
+
 /* Takes all steps of a reset. `late`: number of looks that do not find the reset completed. Returns
  * the outcome. */
 static enum step_outcome reset_slowly(struct fake_function *two, unsigned late)
@@ -987,6 +1008,7 @@ int main(void)
         cmocka_unit_test_setup(test_reset_of_virtio, prepare),
         cmocka_unit_test_setup(test_lost_function_is_not_reset, prepare),
         cmocka_unit_test_setup(test_function_that_asks_for_time, prepare),
+        cmocka_unit_test_setup(test_function_that_is_ready_at_once, prepare),
         cmocka_unit_test_setup(test_slow_function, prepare),
         cmocka_unit_test_setup(test_function_that_stays_awake, prepare),
         cmocka_unit_test_setup(test_virtio_registers_out_of_reach, prepare),
