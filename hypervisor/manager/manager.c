@@ -7,6 +7,7 @@
 #include "manager/order.h"
 #include "manager/orders.h"
 #include "partition/life.h"
+#include "partition/load.h"
 
 #include <string.h>
 
@@ -101,6 +102,24 @@ static void end_without_image(struct partition *partition)
     __atomic_store_n(&management->presence, PARTITION_ABSENT, __ATOMIC_RELEASE);
 }
 
+/* Returns true if a staged image is copied in place of the description's image at `guest`. */
+static bool is_replaced(const struct partition *partition, uint64_t guest)
+{
+    return partition->boot_vcpu.management.image.bytes != 0 &&
+           guest == partition->constant.described->entry;
+}
+
+uint64_t manager_image_bytes(const struct partition *partition,
+                             const struct description_image *image)
+{
+    const struct management *management = &partition->boot_vcpu.management;
+
+    if (management->presence != PARTITION_PRESENT) {
+        return 0;
+    }
+    return is_replaced(partition, image->guest) ? management->image.bytes : image->bytes;
+}
+
 bool manager_copies(struct partition *partition, uint64_t guest, uint64_t to,
                     struct load_progress *progress)
 {
@@ -113,7 +132,7 @@ bool manager_copies(struct partition *partition, uint64_t guest, uint64_t to,
         end_without_image(partition);
         return true;
     }
-    if (image->bytes == 0 || guest != partition->constant.described->entry) {
+    if (!is_replaced(partition, guest)) {
         return false;
     }
     left = left < STEP_BYTES ? left : STEP_BYTES;
@@ -121,6 +140,7 @@ bool manager_copies(struct partition *partition, uint64_t guest, uint64_t to,
     /* The checksum of the copy is calculated, because the manager may have changed the image since
      * its check. */
     management->copied = checksum_add(progress->done == 0 ? 0 : management->copied, target, left);
+    load_clean((uintptr_t)target, (uintptr_t)target + left);
     progress->done += left;
     if (progress->done == image->bytes) {
         progress->done = 0;

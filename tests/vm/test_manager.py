@@ -31,6 +31,7 @@ from support.written_system import TWO_STATES, StartGuest
 from bulkhead.building.build import guest_image
 from bulkhead.managing.partitions import Command, State
 from bulkhead.peers import linux_guest
+from bulkhead.system.layout import DEVICETREE_BYTES
 
 _BUSY, _WRONG_STATE, _NEVER, _BAD_IMAGE, _TOO_LARGE, _DAMAGED, _CHANGED = range(-3, -10, -1)
 _MANAGER_ITSELF, _INVALID = 0, -2
@@ -74,6 +75,8 @@ image = "linux"
 arguments = "quiet"
 """
 )
+# Of a small image: B to the instruction itself (Arm ARM), and the magic number of an arm64 Image.
+_BRANCH_TO_ITSELF, _MAGIC = 0x14000000, 0x644D5241
 # In the kernel's banner: one shows which image runs.
 _BANNER, _OTHER_BANNER = b"Linux version 6", b"Other version 6"
 _ORDERS = 'image = "rogue"\narguments = "attack=orders"'
@@ -209,6 +212,23 @@ def test_an_image_that_is_changed_after_its_check_does_not_start(
     answer = run.order(Command.START, WORK)
     assert (answer.result, answer.states[WORK]) == (_CHANGED, State.STOPPED)
     assert run.order(Command.REPLACE, WORK, image).result == 0
+
+
+def test_memory_behind_a_smaller_image_is_zeroed(make_run: Callable[..., ManagedRun]) -> None:
+    """The image is a loop of one instruction, which leaves all memory as it was loaded."""
+    run = make_run(DEDICATED)
+    place = run.layout.places[WORK]
+    entry = place.entry - place.memory.start
+    size = guest_image("control").stat().st_size // 3 | 1
+    head = struct.pack("<IIQQ32xII", _BRANCH_TO_ITSELF, 0, place.entry % (2 << 20), size, _MAGIC, 0)
+    image = head.ljust(size, b"\x5a")
+    assert run.order(Command.REPLACE, WORK, image).result == 0
+    memory = run.work_memory[:]
+    tree = place.devicetree - place.memory.start
+    assert memory[entry : entry + size] == image
+    assert not any(memory[:entry])
+    assert not any(memory[entry + size : tree])
+    assert not any(memory[tree + DEVICETREE_BYTES :])
 
 
 def test_an_order_in_the_wrong_state_is_refused(make_run: Callable[..., ManagedRun]) -> None:

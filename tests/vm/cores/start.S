@@ -21,5 +21,6 @@ guest_other:
 
     .bss
     .balign 4096
+    .global stacks
 stacks:
     .skip 16 * 4096
