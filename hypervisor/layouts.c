@@ -313,7 +313,15 @@ void layouts_state(void)
     LAYOUT_NUMBER(distribution_source, wanted);
     LAYOUT_STRUCT(distribution);
     LAYOUT_NESTED(distribution, sources, distribution_source);
+    LAYOUT_STRUCT(load_progress);
+    LAYOUT_NUMBER(load_progress, phase);
+    LAYOUT_STRUCT(transition);
+    LAYOUT_NUMBER(transition, phase);
+    LAYOUT_NESTED(transition, load, load_progress);
+    LAYOUT_STRUCT(partition_boot_vcpu);
+    LAYOUT_NESTED(partition_boot_vcpu, transition, transition);
     LAYOUT_STRUCT(partition);
+    LAYOUT_NESTED(partition, boot_vcpu, partition_boot_vcpu);
     LAYOUT_NESTED(partition, distribution, distribution);
 }
 /* NOLINTEND(readability-function-size, bugprone-sizeof-expression) */

@@ -14,6 +14,7 @@
 #define QEMU_PLUGIN_EXPORT  __attribute__((visibility("default")))
 
 enum qemu_plugin_cb_flags { QEMU_PLUGIN_CB_NO_REGS };
+enum qemu_plugin_mem_rw { QEMU_PLUGIN_MEM_R = 1, QEMU_PLUGIN_MEM_W };
 enum qemu_plugin_op { QEMU_PLUGIN_INLINE_ADD_U64, QEMU_PLUGIN_INLINE_STORE_U64 };
 
 struct qemu_info;              /* facts about the machine; not used */
@@ -30,6 +31,9 @@ struct qemu_plugin_number {
 typedef uint64_t qemu_plugin_id_t;
 typedef void (*qemu_plugin_translate_callback)(qemu_plugin_id_t id, struct qemu_plugin_tb *block);
 typedef void (*qemu_plugin_execute_callback)(unsigned processor, void *argument);
+typedef uint32_t qemu_plugin_access; /* facts about an access; not used */
+typedef void (*qemu_plugin_access_callback)(unsigned processor, qemu_plugin_access access,
+                                            uint64_t address, void *argument);
 
 /* Defined by the plugin. */
 extern QEMU_PLUGIN_EXPORT int qemu_plugin_version;
@@ -53,6 +57,11 @@ void qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu(struct qemu_plugin_insn
                                                          enum qemu_plugin_op operation,
                                                          struct qemu_plugin_number number,
                                                          uint64_t operand);
+/* QEMU calls the callback after each load or store of the instruction, with its virtual address. */
+void qemu_plugin_register_vcpu_mem_cb(struct qemu_plugin_insn *instruction,
+                                      qemu_plugin_access_callback callback,
+                                      enum qemu_plugin_cb_flags flags,
+                                      enum qemu_plugin_mem_rw accesses, void *argument);
 struct qemu_plugin_scoreboard *qemu_plugin_scoreboard_new(size_t element_bytes);
 uint64_t qemu_plugin_u64_get(struct qemu_plugin_number number, unsigned processor);
 void qemu_plugin_u64_set(struct qemu_plugin_number number, unsigned processor, uint64_t value);

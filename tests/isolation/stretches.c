@@ -23,15 +23,14 @@
  * QEMU must run each processor in its own thread (bench/boot/entries.c says why).
  */
 #include "plugin_argument.h"
+#include "plugin_text.h"
 #include "qemu_plugin.h"
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#define PROCESSORS_MAX    16u
-#define TEXT_BYTES_MAX    0x10000u
-#define INSTRUCTION_BYTES 4u
+#define PROCESSORS_MAX 16u
 
 /* Arm ARM, "ERET", "WFI" and "MRS". The register's number is in the lowest bits of MRS. */
 #define CODE_ERET       UINT32_C(0xd69f03e0)
@@ -51,9 +50,8 @@ struct processor {
 static struct {
     struct processor processors[PROCESSORS_MAX];
     struct qemu_plugin_number instructions; /* of the current stretch of each processor */
-    uint32_t text[TEXT_BYTES_MAX / INSTRUCTION_BYTES];
-    uint64_t text_bytes;
-    uint64_t at, first, lock, lock_bytes;
+    struct plugin_text text;
+    uint64_t first, lock, lock_bytes;
     FILE *log;
 } plugin;
 
@@ -91,15 +89,6 @@ static void on_return(unsigned number, void *argument)
 static void on_wait(unsigned number, void *argument)
 {
     end(number, END_WAIT, argument);
-}
-
-/* Returns true if the instruction is the hypervisor's. A guest may have other code at the same
- * virtual address. */
-static bool is_in_text(uint64_t address, uint32_t code)
-{
-    uint64_t offset = address - plugin.at;
-
-    return offset < plugin.text_bytes && plugin.text[offset / INSTRUCTION_BYTES] == code;
 }
 
 /* Returns what to call after the instruction has been counted, or NULL. */
@@ -143,19 +132,10 @@ static void translate(qemu_plugin_id_t id, struct qemu_plugin_tb *block)
         uint32_t code = 0;
 
         (void)qemu_plugin_insn_data(instruction, &code, sizeof(code));
-        if (is_in_text(address, code) && address - plugin.lock >= plugin.lock_bytes) {
+        if (plugin_text_has(&plugin.text, address, code) &&
+            address - plugin.lock >= plugin.lock_bytes) {
             watch(instruction, address, callback_for(address, code));
         }
-    }
-}
-
-static void read_text(const char *path)
-{
-    FILE *file = fopen(path, "rbe");
-
-    if (file != NULL) {
-        plugin.text_bytes = fread(plugin.text, 1, sizeof(plugin.text), file);
-        (void)fclose(file);
     }
 }
 
@@ -169,9 +149,9 @@ static void parse(const char *argument)
     const char *log = plugin_argument(argument, "log=");
 
     if (text != NULL) {
-        read_text(text);
+        plugin_text_read(&plugin.text, text);
     } else if (at != NULL) {
-        plugin.at = strtoull(at, NULL, 0);
+        plugin.text.at = strtoull(at, NULL, 0);
     } else if (first != NULL) {
         plugin.first = strtoull(first, NULL, 0);
     } else if (lock != NULL) {
@@ -190,7 +170,7 @@ int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_info *info, int a
     for (int i = 0; i < argument_count; i++) {
         parse(arguments[i]);
     }
-    if (plugin.text_bytes == 0 || plugin.at == 0 || plugin.first == 0 || plugin.log == NULL) {
+    if (plugin.text.bytes == 0 || plugin.text.at == 0 || plugin.first == 0 || plugin.log == NULL) {
         (void)fputs("stretches: text=PATH, at=ADDRESS, first=ADDRESS and log=PATH are required\n",
                     stderr);
         return -1;

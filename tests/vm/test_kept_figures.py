@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Check figures of docs/figures.json that are the same in each run and cheap to measure.
 
-Code size, boot, and interrupt latency.
+Code size, boot, interrupt latency, and restart.
 
 The stored values hold for one compiler and one QEMU; with others only the goals are compared.
 """
@@ -21,6 +21,7 @@ from bulkhead.settings import Settings
 
 boot = bench.load("boot")
 irq_latency = bench.load("irq-latency")
+recovery = bench.load("recovery")
 
 
 def assert_kept(of: str, measured: dict[str, Number]) -> None:
@@ -54,3 +55,10 @@ def test_irq_latency(tmp_path: Path) -> None:
         "irq-latency",
         {f"instructions_{case}": each for case, each in zip(found, median, strict=True)},
     )
+
+
+def test_restart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(BenchContext, "folder", tmp_path)
+    restart, milliseconds = recovery.measure_own(BenchContext("recovery", Settings()))
+    measured = {"restart_instructions": restart.instructions, "restart_ms": milliseconds}
+    assert_kept("recovery", measured)

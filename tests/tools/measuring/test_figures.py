@@ -87,7 +87,7 @@ def test_a_file_that_can_not_be_used_is_one_line(tmp_path: Path, text: str | Non
 
 def test_every_kept_figure_is_fine() -> None:
     kept, _ = figures.load()
-    assert set(kept) == {"boot", "cost", "exits", "irq-latency", "size", "vcpu"}
+    assert set(kept) == {"boot", "cost", "exits", "irq-latency", "recovery", "size", "vcpu"}
     assert figures.findings(figures.compare(kept, kept)) == []
 
 

@@ -493,12 +493,45 @@ class Distribution(LittleEndianStructure):
     )
 
 
+class LoadProgress(LittleEndianStructure):
+    """struct load_progress"""
+
+    _pack_ = 1
+    _fields_ = (
+        ("phase", c_uint32),
+        ("_4", c_uint8 * 12),
+    )
+
+
+class Transition(LittleEndianStructure):
+    """struct transition"""
+
+    _pack_ = 1
+    _fields_ = (
+        ("phase", c_uint32),
+        ("_4", c_uint8 * 68),
+        ("load", LoadProgress),
+    )
+
+
+class PartitionBootVcpu(LittleEndianStructure):
+    """struct partition_boot_vcpu"""
+
+    _pack_ = 1
+    _fields_ = (
+        ("transition", Transition),
+        ("_88", c_uint8 * 48),
+    )
+
+
 class Partition(LittleEndianStructure):
     """struct partition"""
 
     _pack_ = 1
     _fields_ = (
-        ("_0", c_uint8 * 3060),
+        ("_0", c_uint8 * 72),
+        ("boot_vcpu", PartitionBootVcpu),
+        ("_208", c_uint8 * 2852),
         ("distribution", Distribution),
         ("_4092", c_uint8 * 4),
     )

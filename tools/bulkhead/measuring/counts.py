@@ -22,8 +22,11 @@ from bulkhead.paths import display
 from bulkhead.settings import Settings
 
 NAME = "counts"
-SHOWS = "Compare every counted figure (boot, cost, exits, irq-latency, size, vcpu) with those kept."
-_BENCHES = ("boot", "cost", "exits", "irq-latency", "vcpu")
+SHOWS = (
+    "Compare every counted figure (boot, cost, exits, irq-latency, recovery, size, vcpu) "
+    "with those kept."
+)
+_BENCHES = ("boot", "cost", "exits", "irq-latency", "recovery", "vcpu")
 
 
 def run_counts(

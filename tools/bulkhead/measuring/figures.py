@@ -52,6 +52,8 @@ _RULES = (
     Rule("exits", "exits_(control|net|linux_other)", 0, 0),
     Rule("irq-latency", r"added_\w+|exits", 0, 0),
     Rule("irq-latency", r"instructions_\w+", None, _SMALL_CHANGE),
+    Rule("recovery", "restart_instructions", 2_000_000, _SMALL_CHANGE),
+    Rule("recovery", "restart_ms", 10, _SMALL_CHANGE),
     Rule("size", "virtio_ram_bytes", 49_152, _SMALL_CHANGE),
     Rule("size", "monitor_text_bytes", 4_096, _SMALL_CHANGE),
     Rule("size", "largest_text_bytes", 65_536, _SMALL_CHANGE, is_missed=True),
