@@ -68,19 +68,14 @@ static uint32_t handle_terminal(const struct vcpu *vcpu)
 
 /* Handles the SMMU's interrupt by a VCPU of this processor whose partition has access to the event
  * queue. Returns the partition whose DMA was refused, or DESCRIPTION_NO_PARTITION. */
-static uint32_t handle_smmu(struct processor *processor)
+static uint32_t handle_smmu(const struct processor *processor)
 {
     const struct vcpu *vcpu = processor->vcpus;
-    uint32_t cause = DESCRIPTION_NO_PARTITION;
 
     while (vcpu != NULL && vcpu->partition->constant.smmu.events == 0) {
         vcpu = vcpu->next;
     }
-    if (vcpu != NULL) {
-        cause = refused_dma_forward(vcpu);
-        watch_limit_pauses(processor);
-    }
-    return cause;
+    return vcpu != NULL ? refused_dma_forward(vcpu) : DESCRIPTION_NO_PARTITION;
 }
 
 /* Handles the interrupt of one of the hypervisor's devices, or the core's SPI for messages. */
@@ -88,17 +83,17 @@ static void handle_spi(struct processor *processor, uint32_t number)
 {
     struct vcpu *vcpu = processor->vcpu;
     const struct description_board *board = &vcpu->partition->constant.system->board;
+    uint32_t cause;
 
-    if (number == board->uart_interrupt) {
-        uint32_t cause = handle_terminal(vcpu);
-
-        watch_limit_pauses(processor);
-        scheduler_device_interrupt(vcpu, cause);
-    } else if (number == board->smmu_interrupt) {
-        scheduler_device_interrupt(vcpu, handle_smmu(processor));
-    } else {
+    if (number != board->uart_interrupt && number != board->smmu_interrupt) {
         scheduler_message(vcpu);
+        return;
     }
+    processor->handled_spi = number; /* for watch_leave(), if this core halts meanwhile */
+    cause = number == board->uart_interrupt ? handle_terminal(vcpu) : handle_smmu(processor);
+    watch_limit_pauses(processor);
+    scheduler_device_interrupt(vcpu, cause);
+    processor->handled_spi = 0;
 }
 
 static void handle_own_interrupt(struct vcpu *vcpu, uint32_t number)

@@ -132,14 +132,24 @@ static uint32_t successor(const struct description *system, enum overdue kind)
     return found;
 }
 
+/* Routes the interrupt to another core if it is routed to this one, which has halted. The successor
+ * may halt at the same time: then it has taken over nothing yet, and another one is found. If this
+ * core was handling the interrupt, which it may have routed to another core before, ends it. */
 static void hand_over(const struct processor *processor, uint32_t number, enum overdue kind)
 {
     const struct description *system = processor->vcpu->partition->constant.system;
-    uint32_t partition = successor(system, kind);
+    uint32_t partition;
 
-    if (number != 0 && partition != DESCRIPTION_NO_PARTITION) {
-        gic_take_over(system, number, processor->index,
-                      description_boot_core(&system->partitions[partition]));
+    if (number == 0) {
+        return;
+    }
+    do {
+        partition = successor(system, kind);
+    } while (partition != DESCRIPTION_NO_PARTITION &&
+             !gic_take_over(system, number, processor->index,
+                            description_boot_core(&system->partitions[partition])));
+    if (processor->handled_spi == number) {
+        gic_end_for_halted(system, number);
     }
 }
 

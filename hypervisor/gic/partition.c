@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The parts of the GIC's interface that monitors use: resets of interrupts, and routes and pending
+/* The parts of the GIC's interface that monitors use: resets of interrupts, and enables and pending
  * states of SPIs. */
 #include "distributor/distributor.h"
 #include "gic/internal.h"
@@ -153,42 +153,4 @@ void gic_unmask(const struct description *system, uint32_t interrupt)
 bool gic_is_pending(const struct description *system, uint32_t interrupt)
 {
     return (device_read32(word_of(system, interrupt, GIC_ISPENDR)) >> interrupt % 32 & 1u) != 0;
-}
-
-/* Bit i: core i has halted. Atomic. */
-static uint32_t halted_cores __attribute__((section(".bss.monitor_shared")));
-
-bool gic_record_halt(uint32_t core)
-{
-    uint32_t bit = UINT32_C(1) << core;
-
-    return (__atomic_fetch_or(&halted_cores, bit, __ATOMIC_SEQ_CST) & bit) == 0;
-}
-
-bool gic_has_halted(uint32_t core)
-{
-    return (__atomic_load_n(&halted_cores, __ATOMIC_RELAXED) >> core & 1u) != 0;
-}
-
-/* Returns the address of the SPI's GICD_IROUTER. */
-static uintptr_t router_of(const struct description *system, uint32_t interrupt)
-{
-    return gic_distributor(system).interrupts + GICD_IROUTER + UINT64_C(8) * interrupt;
-}
-
-void gic_route(const struct description *system, uint32_t interrupt, uint32_t core)
-{
-    if (!gic_has_halted(core)) {
-        device_write64(router_of(system, interrupt), system->cores[core].affinity);
-    }
-    gic_make_pending(system, interrupt);
-}
-
-void gic_take_over(const struct description *system, uint32_t interrupt, uint32_t from, uint32_t to)
-{
-    if (device_read64(router_of(system, interrupt)) == system->cores[from].affinity) {
-        gic_route(system, interrupt, to);
-        /* An active SPI is not signalled, and only the core that has acknowledged it ends it. */
-        set(system, interrupt, GIC_ICACTIVER);
-    }
 }

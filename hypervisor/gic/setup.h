@@ -57,19 +57,24 @@ void gic_open_core(const struct vcpu *vcpu);
 
 /* Routes an SPI of the hypervisor to a core (the description's index) and makes it pending, so that
  * the core's monitor handles it at least once. The route does not change if that core has halted.
- */
+ * Any core. */
 void gic_route(const struct description *system, uint32_t interrupt, uint32_t core);
 
 /* Records that the core has halted. Returns false if it was recorded before. */
 bool gic_record_halt(uint32_t core);
 
-/* Returns true if the core has halted. Any core. */
+/* Returns true if the core has halted. Another core may halt right after. Any core. */
 bool gic_has_halted(uint32_t core);
 
-/* Routes an SPI of the hypervisor to core `to` if it is routed to core `from`, which has halted.
- * The SPI is active no more, if that core has halted while it handled the SPI. */
-void gic_take_over(const struct description *system, uint32_t interrupt, uint32_t from,
+/* Routes an SPI of the hypervisor to core `to` if it is routed to core `from`. Returns false, and
+ * changes nothing, if core `to` has halted. On core `from`, after gic_record_halt(). */
+bool gic_take_over(const struct description *system, uint32_t interrupt, uint32_t from,
                    uint32_t to);
+
+/* Makes an SPI of the hypervisor pending and not active: an active SPI is not signalled, and only
+ * the core that has acknowledged it ends it. On that core, which has halted, after
+ * gic_take_over(). */
+void gic_end_for_halted(const struct description *system, uint32_t interrupt);
 
 /* Makes an SPI pending. `interrupt`: INTID. Any core. */
 void gic_make_pending(const struct description *system, uint32_t interrupt);

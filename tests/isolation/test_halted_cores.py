@@ -25,10 +25,11 @@ _VM = Path(__file__).parents[1] / "vm"
 _READER, _SPINNER = _VM / "pasted" / "guest.c", _VM / "cores" / "spinner.c"
 _NEXT_PARTITION = "\x1d"
 _PATIENCE_S = 60
+_STUB = "gdb"
 _NOTHING = 8  # an address at which no monitor has code
 _NOT_ITS_OWN = 0x50000000
 _UARTIMSC, _RECEIVE = 0x38, 0x10  # DDI 0183
-_ISENABLER = 0x100  # IHI 0069, GICD_ISENABLER<n>
+_ISENABLER, _IROUTER = 0x100, 0x6000  # IHI 0069, GICD_ISENABLER<n> and GICD_IROUTER<n>
 _BUDGET = 'budget = "1 ms"\nperiod = "10 ms"\n'
 # By mode: the image, the keys of each partition, and what follows the partitions.
 _MODES = {
@@ -70,6 +71,17 @@ def _halt(debugger: Debugger, mode: str, core: int, is_meant: Callable[[], bool]
     debugger.jump(_NOTHING)
 
 
+def _boot_reader(start_guest: StartGuest, tmp_path: Path, mode: str) -> GuestProcess:
+    """Start a partition that has the input and reads none, and one on core 1 that reads it."""
+    build_guest(tmp_path / "reader", [_READER])
+    build_guest(tmp_path / "spinner", [_SPINNER])
+    text = _system(mode, 'image = "./spinner"\nconsole = "interactive"\n', 'image = "./reader"\n')
+    guest, _ = boot(start_guest, tmp_path, text, extra=arguments(tmp_path / _STUB))
+    guest.wait_for_match(r"(?m)^second\| reads", _PATIENCE_S)
+    guest.wait_for_match(r"(?m)^first\| spins", _PATIENCE_S)
+    return guest
+
+
 def _move_input(guest: GuestProcess, name: str) -> None:
     guest.wait_for_match(r"(?m)^bulkhead\| a monitor failed: address 0x8,", _PATIENCE_S)
     guest.type_text(_NEXT_PARTITION)
@@ -81,18 +93,29 @@ def test_core_that_halts_keeps_no_input_from_others(
     start_guest: StartGuest, tmp_path: Path, mode: str
 ) -> None:
     """It has paused the input for a partition that reads none."""
-    build_guest(tmp_path / "reader", [_READER])
-    build_guest(tmp_path / "spinner", [_SPINNER])
-    text = _system(mode, 'image = "./spinner"\nconsole = "interactive"\n', 'image = "./reader"\n')
-    stub = tmp_path / "gdb"
-    guest, _ = boot(start_guest, tmp_path, text, extra=arguments(stub))
-    guest.wait_for_match(r"(?m)^second\| reads", _PATIENCE_S)
-    guest.wait_for_match(r"(?m)^first\| spins", _PATIENCE_S)
+    guest = _boot_reader(start_guest, tmp_path, mode)
     mask = registers(board_tree.load("qemu-virt").roles["console"])[0][0] + _UARTIMSC
-    with Debugger(stub) as debugger:
+    with Debugger(tmp_path / _STUB) as debugger:
         guest.type_text("x" * 1000)
         _halt(debugger, mode, 0, lambda: debugger.read(mask, 4)[0] & _RECEIVE == 0)
     _move_input(guest, "second")
+    guest.type_text("hello\n")
+    guest.wait_for_match(r"(?m)^second\| 5 bytes, sum", _PATIENCE_S)
+
+
+@_modes
+def test_core_that_halts_ends_an_interrupt_that_it_has_routed_to_another_core(
+    start_guest: StartGuest, tmp_path: Path, mode: str
+) -> None:
+    """It handles Ctrl-], which moves the input and its interrupt to a partition of another core."""
+    guest = _boot_reader(start_guest, tmp_path, mode)
+    roles = board_tree.load("qemu-virt").roles
+    number = interrupts(roles["console"])[0].intid
+    route = registers(roles["interrupt_controller"])[0][0] + _IROUTER + 8 * number
+    with Debugger(tmp_path / _STUB) as debugger:
+        guest.type_text(_NEXT_PARTITION)
+        _halt(debugger, mode, 0, lambda: debugger.read(route, 8)[0] == 1)
+    guest.wait_for_match(r"(?m)^bulkhead\| a monitor failed: address 0x8,", _PATIENCE_S)
     guest.type_text("hello\n")
     guest.wait_for_match(r"(?m)^second\| 5 bytes, sum", _PATIENCE_S)
 
@@ -114,14 +137,13 @@ def test_core_that_halts_keeps_no_refused_dma_of_others_from_its_report(
         for name, function in functions.items()
     ]
     text = _system(mode, *keys)
-    stub = tmp_path / "gdb"
-    guest, _ = boot(start_guest, tmp_path, text, extra=arguments(stub))
+    guest, _ = boot(start_guest, tmp_path, text, extra=arguments(tmp_path / _STUB))
     for name in names:
         guest.wait_for_match(rf"(?m)^{name}\| rogue: listens", _PATIENCE_S)
     roles = board_tree.load("qemu-virt").roles
     number = interrupts(roles["smmu"])[0].intid
     enable = registers(roles["interrupt_controller"])[0][0] + _ISENABLER + number // 32 * 4
-    with Debugger(stub) as debugger:
+    with Debugger(tmp_path / _STUB) as debugger:
         guest.type_text(f"dma-transmit {_NOT_ITS_OWN:#x}\n")
         _halt(
             debugger,

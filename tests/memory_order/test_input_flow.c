@@ -22,6 +22,7 @@
 #include "console/terminal.c"
 /* NOLINTEND(bugprone-suspicious-include) */
 
+#define THREADS        2u
 #define ORDERS         2u
 #define EXECUTIONS_MAX 3000000u
 
@@ -40,6 +41,7 @@ static unsigned typed_next; /* the next one that is read */
 static unsigned typed_end;
 static uint8_t next_byte; /* that is typed */
 static unsigned ended;    /* number of threads */
+static unsigned halted;   /* number of cores */
 
 uint32_t device_read32(uintptr_t address)
 {
@@ -110,7 +112,7 @@ static void prepare(unsigned first_keys, unsigned second_keys)
     memset(partitions, 0, sizeof(partitions));
     memset(&terminal, 0, sizeof(terminal));
     memset(&flow, 0, sizeof(flow));
-    mask = typed_next = typed_end = ended = 0;
+    mask = typed_next = typed_end = ended = halted = 0;
     next_byte = 'a';
     description.partition_count = 2;
     description.core_count = 2;
@@ -146,7 +148,7 @@ static void end_thread(void)
     uint32_t owner = terminal.input - 1;
     const struct virtual_uart *uart = &partitions[FIRST].uart;
 
-    if (++ended != MODEL_THREADS) {
+    if (++ended != THREADS) {
         return;
     }
     if ((mask & INTERRUPT_RECEIVE) == 0) {
@@ -318,6 +320,17 @@ static void read_last_byte(void)
     end_thread();
 }
 
+/* A core that halts right after it has paused the input (watch_leave(), entry/watch.c). */
+static void pause_and_halt(void)
+{
+    pause_input(BEGIN);
+    terminal_resume_input();
+    MODEL_CHECK(++halted <= THREADS);
+    MODEL_CHECK(halted != THREADS ||
+                ((mask & INTERRUPT_RECEIVE) != 0 && terminal.paused_since == 0));
+    end_thread();
+}
+
 static const struct order_program programs[] = {
     {{"a pause", prepare_full, {pause_once, take_once}}, EXECUTIONS_MAX},
     {{"keys and a pause", prepare_nearly_full, {receive, take_once}}, EXECUTIONS_MAX},
@@ -329,6 +342,7 @@ static const struct order_program programs[] = {
     {{"timer, pause, keys", prepare_paused, {pause_once, watch_and_take}}, EXECUTIONS_MAX},
     {{"switch", prepare_switch, {receive_twice, take_second}}, EXECUTIONS_MAX},
     {{"switch in a pause", prepare_switch_in_a_pause, {receive, take_once}}, EXECUTIONS_MAX},
+    {{"two cores halt", prepare_full, {pause_and_halt, pause_and_halt}}, EXECUTIONS_MAX},
     {{"order", prepare_last_byte, {take_once, read_last_byte}}, EXECUTIONS_MAX},
 };
 

@@ -424,6 +424,52 @@ static void locks(void **state)
     assert_non_null(explore(lock_twice, nothing, NONE, NONE));
 }
 
+/* Two threads pass data on to a third one by updates: an order is needed at each step. */
+static bool acquires;
+static bool releases;
+static bool found;
+
+static void write_data_and_release(void)
+{
+    model_store(&data, 4, 1);
+    (void)model_update_ordered(&x, 4, UINT64_MAX, 1, 0, false, releases);
+}
+
+static void pass_x_to_y(void)
+{
+    if ((model_update_ordered(&x, 4, UINT64_MAX, 2, 0, true, false) & 1) != 0) {
+        (void)model_update_ordered(&y, 4, UINT64_MAX, 1, 0, false, true);
+    }
+}
+
+static void take_data_by_update_of_y(void)
+{
+    if (model_update_ordered(&y, 4, UINT64_MAX, 2, 0, acquires, false) == 1) {
+        MODEL_CHECK(model_load(&data, 4) == 1);
+        found = true;
+    }
+}
+
+static const char *explore_three(bool has_release, bool has_acquire)
+{
+    struct model_program program = {
+        "litmus test", prepare, {write_data_and_release, pass_x_to_y, take_data_by_update_of_y}};
+
+    releases = has_release;
+    acquires = has_acquire;
+    return model_explore(&program, 100000).error;
+}
+
+static void three_threads(void **state)
+{
+    (void)state;
+    found = false;
+    assert_null(explore_three(true, true));
+    assert_true(found);
+    assert_non_null(explore_three(false, true));
+    assert_non_null(explore_three(true, false));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -438,6 +484,7 @@ int main(void)
         cmocka_unit_test(waiting),
         cmocka_unit_test(updates),
         cmocka_unit_test(locks),
+        cmocka_unit_test(three_threads),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -253,7 +253,7 @@ static bool advance(void)
     return false;
 }
 
-/* Called before an access: the other thread may run first. */
+/* Called before an access: another thread may run first. */
 static void step(struct operation operation)
 {
     unsigned self = running;
@@ -426,7 +426,8 @@ void model_store_release(void *location, unsigned bytes, uint64_t value)
     store(location, bytes, value, true);
 }
 
-uint64_t model_update(void *location, unsigned bytes, uint64_t keep, uint64_t set, uint64_t add)
+uint64_t model_update_ordered(void *location, unsigned bytes, uint64_t keep, uint64_t set,
+                              uint64_t add, bool acquires, bool releases)
 {
     unsigned index = word_of(location);
     struct thread *thread = &threads[running];
@@ -447,15 +448,23 @@ uint64_t model_update(void *location, unsigned bytes, uint64_t keep, uint64_t se
     }
     newest = &word->message[word->count - 1];
     made = &word->message[word->count];
+    if (acquires) {
+        join(&thread->known, &newest->view, true);
+    }
     join(&thread->heard, &newest->view, true);
     *made = (struct message){.value = (((newest->value & keep) | set) + add) & mask,
-                             .view = thread->released};
+                             .view = releases ? thread->known : thread->released};
     join(&made->view, &newest->view, true);
     made->view.word[index] = (uint8_t)word->count;
     thread->read[index] = (uint8_t)(word->count - 1);
     thread->known.word[index] = (uint8_t)word->count++;
     join(&thread->heard, &thread->known, true);
     return newest->value;
+}
+
+uint64_t model_update(void *location, unsigned bytes, uint64_t keep, uint64_t set, uint64_t add)
+{
+    return model_update_ordered(location, bytes, keep, set, add, false, false);
 }
 
 static unsigned lock_of(const void *address)
@@ -488,7 +497,7 @@ void model_lock(const void *lock)
     join(&threads[running].heard, &threads[running].known, true);
 }
 
-/* Needs no step: the other thread can continue before the next access, or is blocked until then. */
+/* Needs no step: another thread can continue before the next access, or is blocked until then. */
 void model_unlock(const void *lock)
 {
     unsigned index;
@@ -622,6 +631,10 @@ static void run_once(void)
     running = 0;
     current->prepare();
     for (unsigned i = 0; i < MODEL_THREADS; i++) {
+        if (current->thread[i] == NULL) {
+            threads[i].next.kind = END;
+            continue;
+        }
         getcontext(&threads[i].context);
         threads[i].context.uc_stack.ss_sp = stacks[i];
         threads[i].context.uc_stack.ss_size = STACK_BYTES;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Explores all executions of two small threads under a weak memory model: every order of their
- * accesses, and every value that a load may return.
+ * Explores all executions of two or three small threads under a weak memory model: every order of
+ * their accesses, and every value that a load may return.
  *
  * The model is C11 in its repaired form (RC11), with relaxed read-modify-writes. A store creates a
  * message. For each location a thread knows the oldest message that it may still read; relaxed
@@ -16,7 +16,7 @@
  * follows it in its thread (load buffering), as in all checkers for C that follow RC11.
  *
  * There are two kinds of locations. Shared words, registered with model_share(), may be accessed at
- * any time: the other thread may continue before each access. All other locations are data, whose
+ * any time: another thread may continue before each access. All other locations are data, whose
  * accesses the fences must order. Two accesses without an order, one of them a store, are an error:
  * a data race, in which the value could be old, incomplete or too new.
  */
@@ -27,12 +27,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define MODEL_THREADS 2u
+#define MODEL_THREADS 3u
 
 struct model_program {
     const char *name;
     void (*prepare)(void); /* runs before the threads start: plain memory, no fences needed */
-    void (*thread[MODEL_THREADS])(void);
+    void (*thread[MODEL_THREADS])(void); /* the last may be NULL */
 };
 
 struct model_result {
@@ -64,7 +64,11 @@ void model_full(void);
  * attached to it, as a read-modify-write in a release sequence does. */
 uint64_t model_update(void *location, unsigned bytes, uint64_t keep, uint64_t set, uint64_t add);
 
-/* Take and give a lock, which is known by its address. A thread is blocked while the other one has
+/* Does the same with a memory order: the load acquires, the store releases, or both. */
+uint64_t model_update_ordered(void *location, unsigned bytes, uint64_t keep, uint64_t set,
+                              uint64_t add, bool acquires, bool releases);
+
+/* Take and give a lock, which is known by its address. A thread is blocked while another one has
  * it. Everything before the lock was given is visible after it is taken. */
 void model_lock(const void *lock);
 void model_unlock(const void *lock);
@@ -79,7 +83,7 @@ void model_await_unread(const void *location);
 
 /* An event with memory order: everything before the signal is visible after the wait. A wait blocks
  * until there is a signal that it has not consumed, and consumes all signals at once. It is an
- * error if all threads are blocked, or one is blocked and the other has ended. A signal in
+ * error if all threads are blocked or have ended, and one is blocked. A signal in
  * prepare() has no effect. */
 void model_signal(unsigned event);
 void model_wait(unsigned event);

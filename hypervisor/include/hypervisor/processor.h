@@ -29,6 +29,9 @@ struct processor {
     struct shared_core *shared;
     uint32_t index;   /* index of the core in the description */
     uint32_t overdue; /* entry/watch.c: the hypervisor's SPIs that were pending at the last check */
+    /* entry/interrupt.c: the device's SPI that this processor is handling; 0: none. It is active,
+     * and may have been routed to another core meanwhile. */
+    uint32_t handled_spi;
     /* ESR_EL2 and FAR_EL2 of the last access by this processor's monitors to which a device did not
      * respond. The syndrome is 0 if there was none since a partition was last stopped for one. */
     uint64_t device_syndrome, device_address; /* SYNDROME_UNKNOWN_REASON: without an exception */

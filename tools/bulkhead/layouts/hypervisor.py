@@ -393,7 +393,7 @@ class Processor(LittleEndianStructure):
         ("vcpu", c_uint64),
         ("_40", c_uint8 * 8),
         ("shared", c_uint64),
-        ("_56", c_uint8 * 48),
+        ("_56", c_uint8 * 56),
     )
 
 

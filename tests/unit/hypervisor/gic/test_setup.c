@@ -395,31 +395,38 @@ static void test_route(void **state)
     assert_int_equal(made.gic.distributor.pending[MACHINE_SMMU / 32], 1u << MACHINE_SMMU % 32);
 }
 
-/* The hypervisor's SPIs leave a core that has halted, also if it has halted while it handled one,
- * and are not routed to it again. The last test, because a core that has halted stays so. */
+/* The hypervisor's SPIs leave a core that has halted, and are not routed to it again. The last
+ * test, because a core that has halted stays so. */
 static void test_halted_core(void **state)
 {
-    const uint32_t spi = 1u << MACHINE_SMMU % 32;
-
     (void)state;
-    memset(&made.gic.distributor, 0, sizeof(made.gic.distributor));
     gic_route(&machine_system, MACHINE_SMMU, 3);
-    made.gic.distributor.pending[MACHINE_SMMU / 32] = 0;
-    made.gic.distributor.active[MACHINE_SMMU / 32] = UINT32_MAX;
     assert_false(gic_has_halted(3));
     assert_true(gic_record_halt(3));
     assert_false(gic_record_halt(3));
     assert_true(gic_has_halted(3));
     assert_false(gic_has_halted(2));
-    gic_take_over(&machine_system, MACHINE_SMMU, 2, 1); /* it is not routed to core 2 */
+    assert_true(gic_take_over(&machine_system, MACHINE_SMMU, 2, 1)); /* not routed to core 2 */
     assert_int_equal(made.gic.routes[MACHINE_SMMU], MACHINE_FAR_AFFINITY);
-    assert_int_equal(made.gic.distributor.active[MACHINE_SMMU / 32], UINT32_MAX);
-    gic_take_over(&machine_system, MACHINE_SMMU, 3, 1);
+    assert_false(gic_take_over(&machine_system, MACHINE_SMMU, 3, 3));
+    assert_int_equal(made.gic.routes[MACHINE_SMMU], MACHINE_FAR_AFFINITY);
+    assert_true(gic_take_over(&machine_system, MACHINE_SMMU, 3, 1));
     assert_int_equal(made.gic.routes[MACHINE_SMMU], machine_system.cores[1].affinity);
-    assert_int_equal(made.gic.distributor.active[MACHINE_SMMU / 32], ~spi);
-    assert_int_equal(made.gic.distributor.pending[MACHINE_SMMU / 32], spi);
     gic_route(&machine_system, MACHINE_SMMU, 3);
     assert_int_equal(made.gic.routes[MACHINE_SMMU], machine_system.cores[1].affinity);
+}
+
+/* An SPI that a core was handling is signalled again. */
+static void test_end_for_halted(void **state)
+{
+    const uint32_t spi = 1u << MACHINE_SMMU % 32;
+
+    (void)state;
+    memset(&made.gic.distributor, 0, sizeof(made.gic.distributor));
+    made.gic.distributor.active[MACHINE_SMMU / 32] = UINT32_MAX;
+    gic_end_for_halted(&machine_system, MACHINE_SMMU);
+    assert_int_equal(made.gic.distributor.active[MACHINE_SMMU / 32], ~spi);
+    assert_int_equal(made.gic.distributor.pending[MACHINE_SMMU / 32], spi);
 }
 
 static void test_active_priorities(void **state)
@@ -547,6 +554,7 @@ int main(void)
         cmocka_unit_test_setup(test_common_registers, setup),
         cmocka_unit_test_setup(test_deactivation, setup),
         cmocka_unit_test_setup(test_core_with_two_security_states, setup),
+        cmocka_unit_test_setup(test_end_for_halted, setup),
         cmocka_unit_test_setup(test_halted_core, setup),
     };
 
