@@ -5,6 +5,7 @@
 #include "gic/sgi.h"
 #include "gic/system_registers.h"
 #include "scheduler/core.h"
+#include "scheduler/mail.h"
 #include "scheduler/scheduler.h"
 
 static struct vcpu *find_neighbour(const struct vcpu *vcpu, uint32_t number)
@@ -60,8 +61,7 @@ static enum access_result request_access(struct vcpu *vcpu, uint32_t number, str
         __atomic_store_n(word, request, __ATOMIC_RELEASE);
         /* A VCPU that has such mail has been called already, and carries out all requests when it
          * executes. */
-        if ((__atomic_fetch_or(&partition->atomic.mail[number], MAIL_REQUEST, __ATOMIC_ACQ_REL) &
-             MAIL_WAITING) == 0) {
+        if (mail_add_waiting(&partition->atomic.mail[number], MAIL_REQUEST)) {
             gic_call_core(partition, partition_core(partition, number));
         }
     }
@@ -110,8 +110,7 @@ __attribute__((noinline)) void remote_carry_out(struct vcpu *vcpu)
             continue;
         }
         if (count == CARRIED_AT_ONCE) {
-            (void)__atomic_fetch_or(&partition->atomic.mail[vcpu->number],
-                                    MAIL_REQUEST | MAIL_MESSAGE, __ATOMIC_RELEASE);
+            mail_add_on_core(mail_of(vcpu), MAIL_REQUEST | MAIL_MESSAGE);
             gic_call_core(partition, partition_core(partition, vcpu->number));
             return;
         }

@@ -4,6 +4,7 @@
 #include "gic/listed.h"
 #include "gic/setup.h"
 #include "gic/system_registers.h"
+#include "scheduler/mail.h"
 #include "vcpu/same_core.h"
 #include <arch/device_access.h>
 
@@ -79,9 +80,7 @@ void gic_call_core(const struct partition *partition, const struct description_c
  * message. */
 static bool note_message(struct partition *partition, uint32_t vcpu)
 {
-    return !partition_shares_cores(partition) ||
-           (__atomic_fetch_or(&partition->atomic.mail[vcpu], MAIL_MESSAGE, __ATOMIC_ACQ_REL) &
-            MAIL_MESSAGE) == 0;
+    return !partition_shares_cores(partition) || mail_add_message(&partition->atomic.mail[vcpu]);
 }
 
 void gic_call_vcpus(const struct partition *partition, uint32_t vcpus)

@@ -7,14 +7,11 @@
 #include "entry/interrupt.h"
 #include "entry/watch.h"
 #include "gic/listed.h"
-#include "gic/remote_access.h"
-#include "gic/setup.h"
-#include "gic/sgi.h"
 #include "hypervisor/registers.h"
 #include "partition/fault.h"
-#include "partition/recall.h"
 #include "scheduler/core.h"
 #include "scheduler/ledger.h"
+#include "scheduler/mail.h"
 #include "vcpu/controls.h"
 #include "vcpu/power.h"
 #include "world_switch/lazy_registers.h"
@@ -68,10 +65,7 @@ static void charge_earlier_cause(struct shared_core *core, const struct vcpu *cu
     }
 }
 
-/* Wakes the VCPU for an interrupt or a message, which has come before this exit's last charge. The
- * VCPU pays from then on, or from the end of an earlier cause's work, until the next choice. It
- * need not execute. */
-static void wake_vcpu(struct processor *processor, struct vcpu *vcpu)
+void scheduler_wake(struct processor *processor, struct vcpu *vcpu)
 {
     struct shared_core *core = processor->shared;
     struct shared_vcpu *shared = vcpu->shared;
@@ -109,42 +103,13 @@ void scheduler_resume(struct shared_core *core, struct vcpu *vcpu)
     set_timer(core, vcpu->shared->level);
 }
 
-/* Makes the SGIs pending that were sent to the VCPU, and carries out the request of another core.
- * The VCPU's state is in the core. A message stays in the mail for take_message(). */
-static void deliver_mail(struct vcpu *vcpu)
-{
-    uint32_t mail = __atomic_fetch_and(&vcpu->partition->atomic.mail[vcpu->number], MAIL_MESSAGE,
-                                       __ATOMIC_ACQ_REL);
-
-    listed_set_sgis_aside(vcpu, mail & MAIL_SGIS);
-    if ((mail & MAIL_REQUEST) != 0) {
-        remote_carry_out(vcpu);
-    }
-    listed_bring_back(vcpu);
-}
-
-static uint32_t *mail_of(const struct vcpu *vcpu)
-{
-    return &vcpu->partition->atomic.mail[vcpu->number];
-}
-
-/* Handles the message for the VCPU, which executes. From now on, another one may be sent. */
-static void take_message(struct vcpu *vcpu)
-{
-    (void)__atomic_fetch_and(mail_of(vcpu), ~MAIL_MESSAGE, __ATOMIC_ACQUIRE);
-    if (vcpu->shared != NULL) {
-        vcpu->shared->is_called = false;
-    }
-    interrupt_handle_messages(vcpu);
-}
-
 /* Handles the message before a choice. It may take long, like the change before it and the choice
  * after it, so interrupts that became pending are handled in between (docs/decisions/0063). Not
  * inline, because few choices follow a message. */
 static __attribute__((noinline)) void take_message_alone(struct vcpu *vcpu)
 {
     scheduler_handle_interrupts(vcpu);
-    take_message(vcpu);
+    mail_handle_message(vcpu);
     scheduler_handle_interrupts(vcpu);
     (void)scheduler_charge(processor_this()->shared);
 }
@@ -191,8 +156,8 @@ static void load(struct shared_core *core, struct vcpu *vcpu, const struct vcpu 
     }
     interrupts_load(&core->interrupts, &shared->interrupts, &last->shared->interrupts.settings);
     translations_use(core, vcpu);
-    if (__atomic_load_n(mail_of(vcpu), __ATOMIC_RELAXED) != 0 || vcpu->list.has_aside) {
-        deliver_mail(vcpu);
+    if (!mail_is_empty(mail_of(vcpu)) || vcpu->list.has_aside) {
+        mail_deliver(vcpu);
         core->reschedule |= vcpu->shared->is_called; /* so that schedule() takes the message */
     }
 }
@@ -359,7 +324,7 @@ void scheduler_wait(struct vcpu *vcpu)
     if (!vcpu->shared->has_message && !(listed_is_pending(vcpu) && power_may_execute(vcpu))) {
         (void)fault_of_device(0); /* an SError that is pending is this guest's */
         if (core->ledger.payer != vcpu) {
-            wake_vcpu(processor, vcpu); /* it pays for the change to the next VCPU */
+            scheduler_wake(processor, vcpu); /* it pays for the change to the next VCPU */
         }
         policy_block(&core->policy, vcpu->shared->level);
         schedule(processor, scheduler_time());
@@ -414,7 +379,7 @@ void scheduler_handle_interrupts(struct vcpu *vcpu)
         interrupt_list(vcpu);
     }
     if (listed_is_pending(vcpu)) {
-        wake_vcpu(processor, vcpu);
+        scheduler_wake(processor, vcpu);
     }
 }
 
@@ -437,7 +402,7 @@ bool scheduler_forward_interrupt(struct vcpu *vcpu, uint32_t number)
         if (other != vcpu && route_is_to(other, number)) {
             vcpu->report.exits[EXIT_INTERRUPT]++;
             listed_set_aside(other, number);
-            wake_vcpu(processor, other);
+            scheduler_wake(processor, other);
             return true;
         }
     }
@@ -479,126 +444,10 @@ void scheduler_timer(struct processor *processor)
     /* If another VCPU is due, too, the timer expires again as soon as it is set. */
     due = policy_find_due(&core->policy, core->ledger.charged);
     if (due != POLICY_NONE) {
-        wake_vcpu(processor, core->vcpus[due]);
+        scheduler_wake(processor, core->vcpus[due]);
     } else if (register_read(cntpct_el0) >= core->pause_ends) {
         end_pauses(processor);
     }
     core->reschedule = true;
     instruction_barrier(); /* the timer's line is low before its interrupt ends */
-}
-
-/* Returns true if there is mail for the VCPU for which it has not been woken. */
-static bool has_new_mail(const struct vcpu *vcpu)
-{
-    return !vcpu->shared->is_called &&
-           (__atomic_load_n(mail_of(vcpu), __ATOMIC_ACQUIRE) != 0 || recall_is_called(vcpu));
-}
-
-/* Wakes a VCPU that has mail. It has a message from now on until it executes: whoever sends another
- * one finds it there, and does not interrupt this core again. */
-static void call_vcpu(struct processor *processor, struct vcpu *vcpu)
-{
-    (void)__atomic_fetch_or(mail_of(vcpu), MAIL_MESSAGE, __ATOMIC_RELAXED);
-    vcpu->shared->is_called = true;
-    vcpu->shared->has_message = true;
-    processor->shared->last_called = vcpu;
-    wake_vcpu(processor, vcpu);
-}
-
-/* Most VCPUs that are woken in one exit, so that no exit takes long. */
-#define CALLED_AT_ONCE 4u
-
-/* Wakes the VCPUs that have mail. Returns the number of VCPUs. If there are more than
- * a few, the core calls itself, and wakes the others in another exit. */
-static unsigned call_vcpus(struct processor *processor)
-{
-    unsigned count = 0;
-
-    for (struct vcpu *vcpu = processor->vcpus; vcpu != NULL; vcpu = vcpu->next) {
-        if (!has_new_mail(vcpu)) {
-            continue;
-        }
-        if (count == CALLED_AT_ONCE) {
-            gic_call_core(vcpu->partition, partition_core(vcpu->partition, vcpu->number));
-            break;
-        }
-        call_vcpu(processor, vcpu);
-        count++;
-    }
-    return count;
-}
-
-/* Wakes the VCPUs that have mail or, if there are none, the VCPU for which the last message was. On
- * a processor that is not shared, handles the message for `vcpu`. */
-static void wake_called(struct vcpu *vcpu)
-{
-    struct processor *processor = processor_this();
-    struct shared_core *core = processor->shared;
-
-    if (core == NULL) {
-        take_message(vcpu);
-    } else if (call_vcpus(processor) == 0 && core->last_called != NULL) {
-        wake_vcpu(processor, core->last_called);
-    }
-}
-
-void scheduler_device_interrupt(struct vcpu *vcpu, uint32_t partition)
-{
-    const struct processor *processor = processor_this();
-
-    if (processor->shared != NULL) {
-        processor->shared->last_called = NULL;
-        for (struct vcpu *other = processor->vcpus; other != NULL; other = other->next) {
-            if (other->number == 0 && other->partition->constant.index == partition) {
-                processor->shared->last_called = other;
-            }
-        }
-    }
-    wake_called(vcpu);
-}
-
-void scheduler_message(struct vcpu *vcpu)
-{
-    wake_called(vcpu);
-    deliver_mail(vcpu);
-}
-
-/* Sends the SGI by mail, because another VCPU may execute on the target's core. Each core is called
- * once for all of its targets, unless it is this one, or SGIs or a request wait for the target:
- * then it has been called, and will receive all of them. So a partition interrupts the other VCPU
- * once until the target has executed, however many SGIs it sends. A message for the target is no
- * reason not to call the core, because the target may have taken its SGIs, and not the message yet.
- */
-enum access_result scheduler_send_sgi(struct vcpu *vcpu, uint64_t value)
-{
-    struct partition *partition = vcpu->partition;
-    struct sgi_targets targets = sgi_targets(partition, vcpu->number, value);
-    uint32_t bit = UINT32_C(1) << sgi_number(value);
-    uint32_t called = 0;
-    bool is_for_this_core = false;
-
-    for (uint32_t left = targets.vcpus; left != 0; left &= left - 1) {
-        uint32_t other = (uint32_t)__builtin_ctz(left);
-
-        if (partition->constant.described->vcpus[other].shared == 0) {
-            sgi_send_one(partition, other, sgi_number(value));
-        } else if (partition->constant.described->vcpus[other].core == vcpu->processor) {
-            uint32_t message = other != vcpu->number ? MAIL_MESSAGE : 0;
-
-            (void)__atomic_fetch_or(&partition->atomic.mail[other], bit | message,
-                                    __ATOMIC_RELEASE);
-            is_for_this_core = true;
-        } else if ((__atomic_fetch_or(&partition->atomic.mail[other], bit, __ATOMIC_ACQ_REL) &
-                    MAIL_WAITING) == 0) {
-            called |= UINT32_C(1) << other;
-        }
-    }
-    gic_call_vcpus(partition, called);
-    if (is_for_this_core) {
-        (void)scheduler_charge(
-            processor_this()->shared);      /* the VCPU pays for this call until now */
-        (void)call_vcpus(processor_this()); /* first: another core may send this VCPU an SGI now */
-        deliver_mail(vcpu);                 /* the SGI that it sent to itself */
-    }
-    return targets.others ? ACCESS_REFUSED : ACCESS_DONE;
 }

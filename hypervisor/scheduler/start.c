@@ -4,6 +4,7 @@
 #include "gic/remote_access.h"
 #include "hypervisor/registers.h"
 #include "scheduler/core.h"
+#include "scheduler/mail.h"
 #include "scheduler/scheduler.h"
 #include "vcpu/controls.h"
 #include "vcpu/features.h"
@@ -169,8 +170,7 @@ void scheduler_reset(struct vcpu *vcpu)
 {
     struct partition *partition = vcpu->partition;
 
-    uint32_t mail = __atomic_fetch_and(&partition->atomic.mail[vcpu->number],
-                                       ~(MAIL_SGIS | MAIL_REQUEST), __ATOMIC_ACQ_REL);
+    uint32_t mail = mail_remove_waiting(mail_of(vcpu));
 
     __atomic_store_n(&partition->atomic.requests[vcpu->number], 0, __ATOMIC_RELAXED);
     /* A request that arrived before this VCPU executed for the first time. */

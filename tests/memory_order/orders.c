@@ -69,6 +69,15 @@ void order_store(uint64_t *word, uint64_t value, const struct order_place *place
     }
 }
 
+uint64_t order_update(void *word, unsigned bytes, uint64_t keep, uint64_t set, uint64_t add,
+                      const struct order_place *acquires, const struct order_place *releases)
+{
+    bool has_acquire = acquires != NULL && holds(acquires);
+    bool has_release = releases != NULL && holds(releases);
+
+    return model_update_ordered(word, bytes, keep, set, add, has_acquire, has_release);
+}
+
 void order_fence(const struct order_place *place)
 {
     bool all = holds(place);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The memory orders in the channels' code, over weak_memory.h. Each is weakened once, to determine
+ * The memory orders in the code, over weak_memory.h. Each is weakened once, to determine
  * whether a program needs it: an acquire load or a release store becomes a relaxed one, an
  * acquire or release fence disappears, and a full fence becomes a release and an acquire fence.
  */
@@ -26,10 +26,16 @@ struct order_place {
 };
 
 /* Access shared words and fence, with the order of the place unless it is weakened. Called by
- * hooked_channel/channel/words.h. */
+ * hooked_channel/channel/words.h and hooked_hypervisor/atomics.h. */
 uint64_t order_load(const void *word, unsigned bytes, const struct order_place *place);
 void order_store(uint64_t *word, uint64_t value, const struct order_place *place);
 void order_fence(const struct order_place *place);
+
+/* Updates a shared word (model_update()). `acquires`, `releases`: NULL, or the place with this
+ * order.
+ */
+uint64_t order_update(void *word, unsigned bytes, uint64_t keep, uint64_t set, uint64_t add,
+                      const struct order_place *acquires, const struct order_place *releases);
 
 /* A test program, and the maximum number of its executions. */
 struct order_program {

@@ -16,7 +16,6 @@
 #include "manager/state.h"
 #include "partition/state.h"
 #include "pci/state.h"
-#include "scheduler/state.h"
 #include "smmu/state.h"
 #include "vcpu/state.h"
 #include <stdbool.h>
@@ -65,7 +64,7 @@ struct partition_atomics {
     uint32_t is_unsettled;
     struct list_changes changes;
     struct vcpu_power power[DESCRIPTION_VCPUS_MAX];
-    /* By VCPU on a shared core: its mail (scheduler/state.h), and its request for an access to
+    /* By VCPU on a shared core: its mail (scheduler/mail.h), and its request for an access to
      * another VCPU's Redistributor, or the answer (gic/remote_access.h). */
     uint32_t mail[DESCRIPTION_VCPUS_MAX];
     uint64_t requests[DESCRIPTION_VCPUS_MAX];
