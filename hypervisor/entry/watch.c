@@ -4,6 +4,7 @@
 #include "console/input_flow.h"
 #include "console/terminal.h"
 #include "gic/setup.h"
+#include "partition/recall.h"
 #include "partition/refused_dma.h"
 #include "scheduler/scheduler.h"
 #include "smmu/smmu.h"
@@ -163,6 +164,7 @@ void watch_leave(const struct processor *processor)
     }
     hand_over(processor, board->uart_interrupt, OVERDUE_UART);
     hand_over(processor, board->smmu_interrupt, OVERDUE_SMMU);
+    recall_repeat_calls(processor->vcpu);
     terminal_resume_input();
     if (smmu_paused_since() != 0) {
         smmu_resume_events(partition);

@@ -35,8 +35,9 @@ void watch_end_pauses(struct processor *processor);
 /* Handles the expiry of the timer of a processor that is not shared. */
 void watch_handle_timer(struct processor *processor);
 
-/* Called on a processor that halts. Routes the hypervisor's SPIs to other cores, and ends the
- * pauses of their interrupts, because this processor's timer ends none any more. Once. */
+/* Called on a processor that halts. Routes the hypervisor's SPIs to other cores, repeats calls of
+ * boot VCPUs that are unanswered, and ends the pauses of the interrupts, because this processor's
+ * timer ends none any more. Once. */
 void watch_leave(const struct processor *processor);
 
 /* Limit a wait of the processor for an interrupt to a second, if no guest can execute on it

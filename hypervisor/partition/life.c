@@ -94,6 +94,17 @@ void life_request(struct vcpu *vcpu, enum partition_request request)
     gic_send_many(partition, called);
 }
 
+/* Makes the partition stop whose VCPU has halted. This core may have halted between a message to
+ * another VCPU and the call of its core (scheduler/mail.h): then the message of the request calls
+ * nobody. So all cores are called. */
+static void stop_for_halt(struct vcpu *vcpu)
+{
+    const struct partition *partition = vcpu->partition;
+
+    life_request(vcpu, REQUEST_STOP);
+    gic_call_vcpus(partition, (UINT32_C(1) << partition->constant.described->vcpu_count) - 1);
+}
+
 void life_halt(struct vcpu *vcpus)
 {
     uint32_t before = VCPU_HALTED;
@@ -106,7 +117,7 @@ void life_halt(struct vcpu *vcpus)
         before = __atomic_exchange_n(&power_of(vcpu)->state, VCPU_HALTED, __ATOMIC_SEQ_CST);
     }
     for (struct vcpu *vcpu = vcpus; vcpu != NULL && before != VCPU_HALTED; vcpu = vcpu->next) {
-        life_request(vcpu, REQUEST_STOP);
+        stop_for_halt(vcpu);
     }
 }
 

@@ -69,6 +69,13 @@ void recall_call(const struct vcpu *vcpu, uint32_t partition)
     }
 }
 
+void recall_repeat_calls(const struct vcpu *vcpu)
+{
+    for (uint32_t left = __atomic_load_n(&called, __ATOMIC_RELAXED); left != 0; left &= left - 1) {
+        send_call(vcpu, (uint32_t)__builtin_ctz(left));
+    }
+}
+
 /* A core that was called before may need the recall all the same: its guest may have blocked the
  * SGI. */
 void recall(const struct vcpu *vcpu, uint32_t partition)

@@ -23,6 +23,10 @@ void recall_call(const struct vcpu *vcpu, uint32_t partition);
 /* Does the same, and recalls the core. */
 void recall(const struct vcpu *vcpu, uint32_t partition);
 
+/* Calls all boot VCPUs again that have not answered. On a core that has halted, perhaps between its
+ * note of a call and the SGI: then later calls would send none. */
+void recall_repeat_calls(const struct vcpu *vcpu);
+
 /* Returns true if the VCPU has been called and has not answered. */
 bool recall_is_called(const struct vcpu *vcpu);
 

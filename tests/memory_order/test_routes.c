@@ -5,7 +5,7 @@
  * At the end of each execution:
  *   - No SPI is routed to a core that has halted, if another core has access to the device.
  *   - An SPI that was active on a core that has halted is pending and not active.
- *   - Each core that has halted has ended the pauses of the interrupts.
+ *   - Each core that has halted has ended the pauses of the interrupts, and has repeated the calls.
  */
 #include "entry/watch.h"
 #include "orders.h"
@@ -15,6 +15,7 @@
 #include <console/terminal.h>
 #include <devices/gic_registers.h>
 #include <gic/setup.h>
+#include <partition/recall.h>
 #include <partition/refused_dma.h>
 #include <scheduler/scheduler.h>
 #include <string.h>
@@ -42,9 +43,9 @@ static uint64_t routes[SMMU + 1];
 static uint32_t pending; /* GICD_ISPENDR1 */
 static uint32_t active;  /* GICD_ISACTIVER1 */
 
-static uint32_t halted;  /* bit i: core i halts in the program */
-static unsigned resumed; /* number of ended pauses */
-static unsigned running; /* number of threads */
+static uint32_t halted;            /* bit i: core i halts in the program */
+static unsigned resumed, repeated; /* numbers of ended pauses and of repeated calls */
+static unsigned running;           /* number of threads */
 
 static uint32_t bit_of(uint32_t interrupt)
 {
@@ -115,6 +116,12 @@ void terminal_resume_input(void)
     resumed++;
 }
 
+void recall_repeat_calls(const struct vcpu *vcpu)
+{
+    (void)vcpu;
+    repeated++;
+}
+
 uint64_t smmu_paused_since(void)
 {
     return 0;
@@ -153,7 +160,7 @@ static void prepare(uint32_t count, uint32_t halting, unsigned threads)
     memset(partitions, 0, sizeof(partitions));
     halted_cores = 0;
     halted = halting;
-    resumed = 0;
+    resumed = repeated = 0;
     running = threads;
     description.partition_count = count;
     description.core_count = CORES;
@@ -212,6 +219,7 @@ static void end_thread(void)
     MODEL_CHECK(model_update(&pending, sizeof(pending), UINT32_MAX, 0, 0) ==
                 (bit_of(UART) | bit_of(SMMU)));
     MODEL_CHECK(resumed == (unsigned)__builtin_popcount(halted));
+    MODEL_CHECK(repeated == resumed);
 }
 
 static void halt_0(void)
