@@ -131,9 +131,9 @@ static inline void scheduler_show_times(const struct shared_core *core, const st
     times_return(times, executed, used, charged, scheduler_time(), core->ledger.costs.way_back);
 }
 
-/* Wakes a VCPU of the processor for an interrupt or for mail, which has come before this exit's last
- * charge. The VCPU pays from then on, or from the end of an earlier cause's work, until the next
- * choice. It need not execute. */
+/* Wakes a VCPU of the processor for an interrupt or for mail, which has come before this exit's
+ * last charge. The VCPU pays from then on, or from the end of an earlier cause's work, until the
+ * next choice. It need not execute. */
 void scheduler_wake(struct processor *processor, struct vcpu *vcpu);
 
 /* Charges the payer for the core's time until now. Returns the time until which it was charged. */
