@@ -16,11 +16,12 @@ static uint8_t id_of(const struct vcpu *vcpu)
  * nobody. */
 static struct vcpu *name_payer(struct core *core, uint8_t id)
 {
-    struct vcpu *payer = vcpu_set_find(&core->policy.vcpus, id);
+    struct vcpu *payer;
 
     if (core->ledger.has_payer) {
         return core->ledger.payer;
     }
+    payer = vcpu_set_find(&core->policy.vcpus, id);
     if (payer != NULL) {
         charge_interrupted(core);
         ledger_name_payer(&core->ledger, payer);
@@ -59,7 +60,7 @@ uint64_t scheduler_interrupt_pay(uint8_t *payer)
     struct vcpu *vcpu = name_payer(core, *payer);
 
     *payer = id_of(vcpu);
-    return wait_time(core, vcpu);
+    return vcpu == NULL ? 0 : wait_time(core, vcpu);
 }
 
 uint8_t scheduler_caller_vcpu(void)

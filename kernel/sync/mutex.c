@@ -50,12 +50,9 @@ static inline uint64_t executed_ticks(const struct thread *thread)
     return thread->run_ticks + (now - core->ledger.charged);
 }
 
-static void set_owner(struct mutex *mutex, struct thread *owner)
+/* Begins to measure a critical section. `user`: the bit of the owner's VCPU. */
+static inline void begin_section(struct mutex *mutex, const struct thread *owner, uint32_t user)
 {
-    uint32_t user = policy_user_bit(owner);
-
-    mutex->owner = owner;
-    list_push_back(&owner->held_mutexes, &mutex->owned);
     mutex->locked_at = executed_ticks(owner);
     if ((mutex->users & user) == 0 && user != 0) {
         mutex->users |= user;
@@ -63,11 +60,23 @@ static void set_owner(struct mutex *mutex, struct thread *owner)
     }
 }
 
-/* Counts a critical section that ends. */
-static inline void note_section(struct mutex *mutex, const struct thread *owner)
+/* Critical sections are not measured until a thread of a VCPU locks the mutex: no statistics
+ * contain them, and the measurement takes as many instructions as the lock. */
+static void set_owner(struct mutex *mutex, struct thread *owner)
+{
+    uint32_t user = policy_user_bit(owner);
+
+    mutex->owner = owner;
+    list_push_back(&owner->held_mutexes, &mutex->owned);
+    if ((mutex->users | user) != 0) {
+        begin_section(mutex, owner, user);
+    }
+}
+
+/* Counts a critical section that ends, of a mutex that has users. */
+static inline void end_section(struct mutex *mutex, const struct thread *owner)
 {
     uint64_t ticks = executed_ticks(owner) - mutex->locked_at;
-
     uint32_t user = policy_user_bit(owner);
 
     if (ticks > mutex->longest) {
@@ -120,7 +129,9 @@ enum result mutex_unlock(struct mutex *mutex)
 
     list_remove(&mutex->owned);
     mutex->owner = NULL;
-    note_section(mutex, thread);
+    if (mutex->users != 0) {
+        end_section(mutex, thread);
+    }
     if (successor != NULL) {
         set_owner(mutex, successor);
         scheduler_wake(successor, RESULT_OK);

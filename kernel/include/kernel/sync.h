@@ -61,8 +61,8 @@ struct mutex {
     struct thread *owner;
     struct wait_queue waiters;
     struct list_node owned; /* on its owner's list of held mutexes */
-    uint64_t
-        locked_at;  /* what the owner had executed when it got the mutex, in ticks of the counter */
+    /* Ticks that the owner had executed when it got the mutex. Valid if the mutex has users. */
+    uint64_t locked_at;
     uint32_t users; /* bit n: a thread of the VCPU with id n + 1 has locked the mutex */
     /* Longest execution with the mutex, in ticks, since the latest user came. The statistics of all
      * users contain it, except those of the VCPU that executed, whose bit is the second. */

@@ -4,6 +4,7 @@
 #include "kernel/vcpu.h"
 #include "kernel_fixture.h"
 #include "sched/vcpu_supply.h"
+#include <arch/cpu.h>
 #include <string.h>
 
 static int create(enum vcpu_policy policy, uint64_t budget, uint64_t period)
@@ -411,6 +412,40 @@ static void test_critical_sections(void **state)
     kernel_run(init_critical_sections);
 }
 
+/* Returns how often the counter is read for a critical section. */
+static uint64_t readings_of_a_section(void)
+{
+    uint64_t before;
+    uint64_t readings;
+
+    host_clock_set_reading_ticks(1);
+    before = arch_clock_ticks();
+    lock_for(0);
+    readings = arch_clock_ticks() - before - 1;
+    host_clock_set_reading_ticks(0);
+    return readings;
+}
+
+/* A critical section is measured once a thread of a VCPU has locked the mutex, whoever locks it
+ * then. */
+static void init_unmeasured_sections(void)
+{
+    int one = create(SCHED_SPORADIC, 1000, 10000);
+
+    mutex_init(&shared);
+    CHECK_EQUAL(readings_of_a_section(), 0);
+    lock_as(one, 3);
+    CHECK_EQUAL(vcpu_bind_task(0), 0);
+    CHECK_EQUAL(readings_of_a_section(), 2);
+    CHECK_EQUAL(statistics_of(one).blocking_nanoseconds_max, 1);
+}
+
+static void test_unmeasured_sections(void **state)
+{
+    (void)state;
+    kernel_run(init_unmeasured_sections);
+}
+
 static void init_whole(void)
 {
     static const struct guest_costs costs = {.enter = 30, .leave = 20, .end = 30, .early = 1};
@@ -530,6 +565,7 @@ int main(void)
         cmocka_unit_test(test_share_of_a_processor),
         cmocka_unit_test(test_blocking),
         cmocka_unit_test(test_critical_sections),
+        cmocka_unit_test(test_unmeasured_sections),
         cmocka_unit_test(test_whole_processor),
         cmocka_unit_test(test_budget_worth_its_switches),
         cmocka_unit_test(test_timer_of_a_vcpu_without_budget_waits),
