@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
@@ -167,6 +168,20 @@ def test_xen_is_where_its_package_puts_it(tmp_path: Path, monkeypatch: pytest.Mo
     for name in ("xen-4.17-arm64", "xen-4.17-arm64.config", "xen-4.17-arm64.efi"):
         (tmp_path / "boot" / name).touch()
     assert xen.prepare().name == "xen-4.17-arm64"
+
+
+def test_one_process_at_a_time_fetches_xen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def unpack(folder: Path, *_: object) -> Path:
+        lock = folder.with_name(f"{folder.name}.lock")
+        with lock.open() as file, pytest.raises(BlockingIOError):
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        (tmp_path / "boot").mkdir()
+        (tmp_path / "boot/xen-4.17-arm64").touch()
+        return tmp_path
+
+    monkeypatch.setattr(xen, "_XEN", tmp_path / "xen")
+    monkeypatch.setattr(arm64_packages, "unpack", unpack)
+    assert xen.prepare() == tmp_path / "boot/xen-4.17-arm64"
 
 
 class Archive:

@@ -11,6 +11,7 @@ from bulkhead.peers.arm64_packages import Wanted
 
 # xen-system-arm64 depends on the current hypervisor's package, whose name has the version.
 _WANTED = Wanted("xen-system-arm64", r"^xen-hypervisor-\d")
+_XEN = BUILD / "xen"
 _TOOLS = BUILD / "xen-tools"
 # Programs of dom0 with their libraries, and the libraries that programs of ours are linked with.
 _WANTED_TOOLS = (
@@ -21,7 +22,8 @@ _WANTED_TOOLS = (
 
 def prepare() -> Path:
     """Return the path of Xen's image. Fetches it if it is missing."""
-    root = arm64_packages.unpack(BUILD / "xen", "Xen for arm64", [_WANTED])
+    with lock.held(_XEN):
+        root = arm64_packages.unpack(_XEN, "Xen for arm64", [_WANTED])
     found = sorted(root.glob("boot/xen-*-arm64"))
     if not found:
         raise UserError("Xen's package holds no arm64 Image", f"remove {root} and call again")
