@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -49,9 +50,10 @@ def kernel_partition(name: str, core: int, *keys: str, image: str = "channel") -
     return "\n".join([*lines, f'image = "{image}"', *keys]) + "\n"
 
 
-def channel(name: str, first: str, second: str, *keys: str) -> str:
-    """Return the text of a channel."""
-    lines = ("[[channel]]", f'name = "{name}"', f'from = "{first}"', f'to = "{second}"')
+def channel(name: str, first: str, second: str | list[str], *keys: str) -> str:
+    """Return the text of a channel. `second`: the other end, or the receivers."""
+    to = json.dumps(second)
+    lines = ("[[channel]]", f'name = "{name}"', f'from = "{first}"', f"to = {to}")
     return "\n".join([*lines, 'size = "16 KiB"', *keys]) + "\n"
 
 
@@ -138,12 +140,14 @@ def test_rtems_restarts(start_guest: StartGuest, tmp_path: Path) -> None:
 
 
 def test_values_and_one_way_channels(start_guest: StartGuest, tmp_path: Path) -> None:
+    """RTEMS is the second of two receivers of a channel; the first one does not use it."""
     text = (
         _BOARD
         + rtems_partition("rtems", 0, _KINDS)
         + kernel_partition("kernel", 1, image="channel-kinds")
+        + kernel_partition("other", 2, image="beat")
         + channel("position", "rtems", "kernel", 'kind = "value"')
-        + channel("log", "kernel", "rtems", "one_way = true")
+        + channel("log", "kernel", ["other", "rtems"], "one_way = true")
         + channel("report", "rtems", "kernel", "one_way = true")
     )
     guest, layout = boot(start_guest, tmp_path, text)

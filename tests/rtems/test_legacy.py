@@ -48,19 +48,19 @@ class Sample(RtemsSample):
         return {words[0]: int(words[1]) for words in pairs if len(words) == 2}
 
 
-StartSample = Callable[[str], Sample]
+StartSample = Callable[..., Sample]
 
 
 @pytest.fixture
 def start(
     program: Path, start_guest: StartGuest, namespace: Namespace, monitor: DeviceMonitor
 ) -> StartSample:
-    return lambda transport: Sample(
+    return lambda transport, **options: Sample(
         program,
         start_guest,
         namespace,
         monitor,
-        (transport, NO_OFFLOADS),
+        (transport, {**NO_OFFLOADS, **options}),
         READY,
         rtems.LEGACY_MACHINE,
     )
@@ -144,3 +144,16 @@ def test_link_down_and_up(start: StartSample, transport: str) -> None:
     sample.guest.qmp().set_link("nic0", up=True)
     sample.guest.wait_for("link up", 10)
     assert sample.client.echo_in_parts(DATA) == DATA
+
+
+def test_tags_of_frames(start: StartSample) -> None:
+    """A frame with a tag of VLAN 0 is received, one of another VLAN is not."""
+    assert start("mmio").first_answered(9, 0) == 0
+
+
+@pytest.mark.parametrize("transport", TRANSPORTS)
+def test_a_large_mtu_is_not_used(start: StartSample, transport: str) -> None:
+    sample = start(transport, host_mtu="9000")
+    assert "vtn1: MTU 9000 of the device is used as 1500: " in sample.guest.console()
+    assert sample.client.echo_in_parts(DATA) == DATA
+    assert_nothing_is_lost(sample.counters())

@@ -9,12 +9,15 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from scapy.layers.inet import ICMP, IP, UDP
+from scapy.layers.l2 import Dot1Q, Ether
 from support.demo_client import ping
 from support.device_monitor import DeviceMonitor
+from support.frames_on_tap import send_all
 from support.rtems_sample import RtemsSample, StartGuest, iperf_both_ways
 
 from bulkhead.peers import rtems
-from bulkhead.running.network import Namespace
+from bulkhead.running.network import HOST_ADDRESS, Namespace
 
 READY = "sample: echo on 7"
 CARDS: dict[str, tuple[str, dict[str, str]]] = {
@@ -57,8 +60,10 @@ StartSample = Callable[..., Sample]
 def start(
     program: Path, start_guest: StartGuest, namespace: Namespace, monitor: DeviceMonitor
 ) -> StartSample:
-    def started(card: str = "mmio") -> Sample:
-        sample = Sample(program, start_guest, namespace, monitor, CARDS[card], READY)
+    def started(card: str = "mmio", **more: str) -> Sample:
+        transport, options = CARDS[card]
+        options = {**options, **more}
+        sample = Sample(program, start_guest, namespace, monitor, (transport, options), READY)
         sample.guest.wait_for_match(f"net: address {re.escape(sample.tap.address)}", 30)
         return sample
 
@@ -103,3 +108,37 @@ def test_a_device_that_fails_is_started_anew(start: StartSample, card: str) -> N
     sample = start(card)
     sample.reset_in_a_transfer(CARDS[card][0], 8 * DATA)
     assert sample.counters()["lwIP: device restarts"] == 1
+
+
+def test_fates_of_received_frames(start: StartSample) -> None:
+    """Each received frame is counted once. A tag of VLAN 0 makes no difference."""
+    sample = start()
+    ether = Ether(dst=sample.tap.mac, src="02:00:00:00:00:01")
+    ip = IP(src=HOST_ADDRESS, dst=sample.tap.address)
+    before = sample.counters()
+    frames = (
+        *[ether / Dot1Q(prio=5, vlan=0) / ip / ICMP()] * 3,
+        *[ether / Dot1Q(prio=5, vlan=9) / ip / ICMP()] * 2,
+        *[ether / ip / UDP(dport=999)] * 4,
+    )
+    send_all(sample.tap, sample.namespace, map(bytes, frames))
+    assert sample.first_answered(9, 0) == 0
+    after = sample.counters()
+    for fate, count in {"icmp": 4, "vlan": 3, "udp_no_receiver": 4}.items():
+        name = f"received frames: {fate}"
+        assert after[name] - before.get(name, 0) == count
+    fates = [count for name, count in after.items() if name.startswith("received frames: ")]
+    assert sum(fates) == after["frames"]
+
+
+@pytest.mark.parametrize("card", ["mmio", "pci"])
+def test_mtu_of_9000(start: StartSample, card: str) -> None:
+    sample = start(card, host_mtu="9000")
+    sample.enlarge(9000)
+    ping(sample.namespace, sample.tap.address, 3, "-M", "do", "-s", "8972")
+    assert sample.client.echo(DATA) == DATA
+    counters = sample.counters()
+    assert " MTU 9000 link up" in sample.guest.console()
+    assert " of the device is used as " not in sample.guest.console()
+    assert counters["exposed now"] >= 35
+    assert counters["lwIP: frames dropped"] == 0

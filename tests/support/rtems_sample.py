@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import socket
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -10,19 +11,23 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+from scapy.layers.inet import ICMP, IP
+from scapy.layers.l2 import Dot1Q, Ether
 
 from bulkhead.measuring import side_by_side
 from bulkhead.measuring.bench import BenchContext
 from bulkhead.running.guest import GuestProcess
-from bulkhead.running.network import Namespace, Tap
+from bulkhead.running.network import HOST_ADDRESS, Namespace, Tap
 from bulkhead.running.qemu import MAC, Machine, NetworkCard, TapNetwork
 from bulkhead.settings import Settings
-from support.demo_client import ECHO, DemoClient
+from support.demo_client import ECHO, DemoClient, in_namespace
 from support.device_monitor import DeviceMonitor, wait_until
 
 StartGuest = Callable[..., GuestProcess]
 _ECHO_WORKERS = 8
 _BETWEEN_KEYS_S = 0.05
+_ALL_FRAMES = 3  # ETH_P_ALL
+_STATION = "02:00:00:00:00:01"
 
 
 def iperf_both_ways(guest: GuestProcess, namespace: Namespace, tap: Tap) -> None:
@@ -96,3 +101,27 @@ class RtemsSample:
             served[0].close()
             waiting.settimeout(20)
             assert waiting.recv(1) == b"b"
+
+    def enlarge(self, mtu: int) -> None:
+        """Let the host send and receive frames of this MTU."""
+        for interface in (self.tap.interface, "bridge0"):
+            done = self.namespace.run(["ip", "link", "set", interface, "mtu", str(mtu)])
+            assert done.returncode == 0, done.stderr
+
+    def first_answered(self, *vlans: int) -> int:
+        """Send an echo request with a tag of each VLAN, and return the VLAN of the first answer."""
+
+        def open_raw() -> socket.socket:
+            raw = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(_ALL_FRAMES))
+            raw.bind((self.tap.interface, _ALL_FRAMES))
+            raw.settimeout(20)
+            return raw
+
+        ether = Ether(dst=self.tap.mac, src=_STATION)
+        ip = IP(src=HOST_ADDRESS, dst=self.tap.address)
+        with in_namespace(self.namespace.name, open_raw) as raw:
+            for vlan in vlans:
+                raw.send(bytes(ether / Dot1Q(prio=5, vlan=vlan) / ip / ICMP(seq=vlan)))
+            frames = (Ether(raw.recv(2048)) for _ in iter(int, 1))
+            answer = next(each for each in frames if ICMP in each and each[ICMP].type == 0)
+            return int(answer[ICMP].seq)

@@ -21,12 +21,24 @@ static void seed_random(void)
     network_random_seed(&device, sizeof(device));
 }
 
+/* lwIP solicits routers on its loopback interface, too, where nobody answers, and would count these
+ * packets as received frames (virtio_netif.h). Network lock held. */
+static void stop_solicitations_on_loopback(void)
+{
+    struct netif *loopback = netif_find("lo0");
+
+    if (loopback != NULL) {
+        loopback->rs_count = 0;
+    }
+}
+
 static void set_up(struct virtio_netif *interface,
                    const struct virtio_lwip_configuration *configuration)
 {
     struct netif *netif = virtio_netif_interface(interface);
 
     network_lock();
+    stop_solicitations_on_loopback();
     virtio_netif_set_up(interface);
     if (!ip_addr_isany_val(configuration->address)) {
         netif_set_addr(netif, ip_2_ip4(&configuration->address), ip_2_ip4(&configuration->netmask),

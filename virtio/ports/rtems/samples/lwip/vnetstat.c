@@ -15,11 +15,16 @@ struct counter {
     uint64_t value;
 };
 
+static void print_counter(const char *name, uint64_t value)
+{
+    printf("  %-22s %12" PRIu64 "\n", name, value);
+}
+
 static void print_counters(const char *title, const struct counter *counters, size_t count)
 {
     printf("%s\n", title);
     for (size_t i = 0; i < count; i++) {
-        printf("  %-22s %12" PRIu64 "\n", counters[i].name, counters[i].value);
+        print_counter(counters[i].name, counters[i].value);
     }
 }
 
@@ -59,6 +64,17 @@ static void print_driver(const struct virtio_net_statistics *net)
     PRINT("interrupt handler", interrupts);
 }
 
+/* Prints the fates that received frames had (virtio_netif.h). */
+static void print_received(const struct virtio_netif_received *received)
+{
+    printf("received frames\n");
+    for (unsigned fate = 0; fate < VIRTIO_NETIF_FATES; fate++) {
+        if (received->fate[fate] != 0) {
+            print_counter(virtio_netif_fate_name(fate), received->fate[fate]);
+        }
+    }
+}
+
 static void print_port(const struct virtio_netif_statistics *statistics)
 {
     const struct counter port[] = {
@@ -93,10 +109,11 @@ static int run(int count, char **words)
     virtio_netif_statistics(interface, &statistics);
     (void)ip4addr_ntoa_r(netif_ip4_addr(netif), address, sizeof(address));
     network_unlock();
-    printf("%02x:%02x:%02x:%02x:%02x:%02x %s link %s\n", netif->hwaddr[0], netif->hwaddr[1],
+    printf("%02x:%02x:%02x:%02x:%02x:%02x %s MTU %u link %s\n", netif->hwaddr[0], netif->hwaddr[1],
            netif->hwaddr[2], netif->hwaddr[3], netif->hwaddr[4], netif->hwaddr[5], address,
-           netif_is_link_up(netif) ? "up" : "down");
+           netif->mtu, netif_is_link_up(netif) ? "up" : "down");
     print_driver(&statistics.driver);
+    print_received(&statistics.received);
     print_port(&statistics);
     return 0;
 }
