@@ -20,6 +20,7 @@
  *
  *     state       peer's life                         action
  *     CONNECTING  none, or the one that ended         -
+ *                 refuses this one                    begin another life, then as for a new one
  *                 new                                 acknowledge it, then as below
  *                 acknowledged                        if `acknowledged` is this generation:
  *                                                     begin to receive; CONNECTED
@@ -112,15 +113,23 @@ static void choose_generation(struct channel *channel)
              channel->generation == refused);
 }
 
-/* Publishes a new generation of this side. `violator`: a generation of the peer with which this
- * life does not connect, because it violated the format; 0: none. */
-static void announce_life(struct channel *channel, uint64_t violator)
+/* Sets the generation of the peer with which this side does not connect from now on, because it
+ * violated the format; 0: none. */
+static void set_violator(struct channel *channel, uint64_t violator)
+{
+    struct channel_control *own = channel->memory.own;
+
+    channel->ended = violator;
+    word_store(&own->refused, violator);
+}
+
+/* Publishes a new generation of this side. */
+static void announce_life(struct channel *channel)
 {
     struct channel_control *own = channel->memory.own;
 
     choose_generation(channel);
     channel->peer = 0;
-    channel->ended = violator;
     channel->error = (struct channel_error){.kind = CHANNEL_ERROR_NONE};
     set_state(channel, CHANNEL_CONNECTING);
     channel->out.error = channel->error;
@@ -130,7 +139,6 @@ static void announce_life(struct channel *channel, uint64_t violator)
     word_store(&own->waits, word_load(&own->armed));
     word_store(&own->format, CHANNEL_FORMAT_MESSAGES);
     word_store(&own->ring_bytes, channel->memory.ring_bytes);
-    word_store(&own->refused, violator);
     /* Release: see choose_generation(). */
     word_store_release(&own->acknowledged, 0);
     word_store(&own->connected, 0);
@@ -257,21 +265,35 @@ static void (*const actions[][PEER_LIVES])(struct channel *channel, uint64_t gen
         },
 };
 
+/* Returns true if the peer does not connect with this life. It may have taken this generation for
+ * that of a malicious life before, whose words it read meanwhile. */
+static bool is_refused(const struct channel *channel)
+{
+    /* Relaxed: a peer refuses a life before it begins its own next one, which this side has seen.
+     */
+    return word_load(&peer_control(channel)->refused) == channel->generation;
+}
+
 /* Observes the peer's life, in CONNECTING or CONNECTED, and acts on it. */
 static void follow_peer(struct channel *channel)
 {
     uint64_t generation;
     enum peer_life life = observe_peer(channel, &generation);
 
+    if (channel->state == CHANNEL_CONNECTING && life != PEER_LIFE_NONE && is_refused(channel)) {
+        announce_life(channel);
+        life = PEER_LIFE_NEW;
+    }
     if (actions[channel->state][life] != NULL) {
         actions[channel->state][life](channel, generation);
     }
 }
 
-/* Begins a life, and acknowledges the peer's, if it has one. `violator`: of announce_life(). */
+/* Begins a life, and acknowledges the peer's, if it has one. `violator`: see set_violator(). */
 static void begin_life(struct channel *channel, uint64_t violator)
 {
-    announce_life(channel, violator);
+    set_violator(channel, violator);
+    announce_life(channel);
     follow_peer(channel);
 }
 
@@ -306,7 +328,8 @@ void channel_reset(struct channel *channel)
 
 void channel_close(struct channel *channel)
 {
-    announce_life(channel, 0);
+    set_violator(channel, 0);
+    announce_life(channel);
     set_state(channel, CHANNEL_ENDED);
 }
 

@@ -636,7 +636,9 @@ with Channel("./c") as one, Channel("./c", end=1) as other:
     fails(one.send, b"")
     one.reset()
     times_out(one.connect)
-    # The violator goes on with its life.
+    times_out(one.receive)
+    # The violator goes on, and begins another life when it connects again.
+    word("./c", 1, PRODUCED, produced)
     try:
         other.receive(0)
     except EOFError:
@@ -645,10 +647,6 @@ with Channel("./c") as one, Channel("./c", end=1) as other:
         other.connect(0)
     except TimeoutError:
         pass
-    times_out(one.connect)
-    times_out(one.receive)
-    word("./c", 1, PRODUCED, produced)
-    other.reset()
     one.connect(0)
     other.connect(0)
     other.send(b"there", 1, timeout=0)

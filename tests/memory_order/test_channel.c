@@ -456,6 +456,61 @@ static void refuse_violator(void)
     channel_reset(&sides[1].channel);
 }
 
+/* A malicious life of side 0 shows a generation and another format, and goes back to the generation
+ * before, so that the next life chooses the same one. The other side may read the malicious life's
+ * format with the next life's generation. */
+static void prepare_same_generation(void)
+{
+    clear(0);
+    open_side(1, false);
+    control(0)->ring_bytes = RING_BYTES;
+    control(0)->format = CHANNEL_FORMAT_VALUE;
+    control(0)->generation = 1;
+    for (unsigned i = 0; i < SIDES; i++) {
+        model_share(&control(i)->format, sizeof(uint64_t));
+        model_share(&control(i)->ring_bytes, sizeof(uint64_t));
+        model_share(&control(i)->refused, sizeof(uint64_t));
+        model_share(&control(i)->generation, sizeof(uint64_t));
+        model_share(&control(i)->acknowledged, sizeof(uint64_t));
+        model_share(&control(i)->connected, sizeof(uint64_t));
+    }
+}
+
+/* One step of a program that goes on after errors and ends. */
+static void go_on(unsigned side)
+{
+    struct channel *channel = &sides[side].channel;
+
+    switch (channel_update(channel)) {
+    case CHANNEL_FAILED:
+        channel_reset(channel);
+        break;
+    case CHANNEL_ENDING:
+        channel_accept(channel);
+        break;
+    default:
+        break;
+    }
+}
+
+/* Begins the life, which must get a connection once the other side has read what it reads. */
+static void begin_with_same_generation(void)
+{
+    model_store(&control(0)->generation, sizeof(uint64_t), 0);
+    open_side(0, false);
+    model_wait(0);
+    for (unsigned i = 0; i < 4 * SIDES; i++) {
+        go_on(i % SIDES);
+    }
+    MODEL_CHECK(sides[0].channel.out.is_open && sides[1].channel.out.is_open);
+}
+
+static void read_generation_and_format(void)
+{
+    (void)channel_update(&sides[1].channel);
+    model_signal(0);
+}
+
 static const struct order_program programs[] = {
     {{"messages", prepare_messages, {send_two, receive_two}}, 3000000},
     {{"run", prepare_run, {send_two_in_a_run, receive_two_of_a_run}}, 3000000},
@@ -468,6 +523,10 @@ static const struct order_program programs[] = {
     {{"malicious sender", prepare_after_malicious, {reset_and_fill, connect_with_new_life}},
      3000000},
     {{"violator", prepare_violator, {begin_after_violator, refuse_violator}}, 3000000},
+    {{"same generation",
+      prepare_same_generation,
+      {begin_with_same_generation, read_generation_and_format}},
+     3000000},
 };
 
 int main(void)

@@ -62,8 +62,7 @@ bool channel_open(struct channel *channel, const struct channel_memory *memory,
 
 /* Ends this life and begins another: after an error, or to drop all messages that were sent or
  * received. After an error, the new life connects only with the peer's next life. A peer that calls
- * channel_accept() keeps its life. A peer that calls channel_reset() or starts again has a new
- * one. */
+ * channel_accept(), channel_reset() or starts again has a new one. */
 void channel_reset(struct channel *channel);
 
 /* Ends this life and begins no other. The peer receives the messages that were published, and then
@@ -78,7 +77,9 @@ enum channel_state channel_update(struct channel *channel);
 
 /* Connects with the peer's next life when that begins, if the state is CHANNEL_ENDED or
  * CHANNEL_ENDING. In CHANNEL_ENDING, messages that were not received are dropped: to keep them,
- * receive until the state is CHANNEL_ENDED. No effect in other states. */
+ * receive until the state is CHANNEL_ENDED. No effect in other states. This side keeps its life,
+ * unless the peer refuses it: then it begins another, here or in a later call that observes the
+ * peer. */
 void channel_accept(struct channel *channel);
 
 /* Internal: the slow paths, which observe the peer's life. */

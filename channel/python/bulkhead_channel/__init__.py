@@ -182,7 +182,7 @@ class Channel(_ReceivingSide):
         """End this side's life and begin another, after ChannelError or to drop all messages.
 
         The peer receives what was sent, and then EOFError. After ChannelError this side connects
-        with the peer's next life only: the peer has to call reset(), too, or to start again.
+        with the peer's next life only. A peer with this library begins one when it connects.
         """
         self._endpoint.reset()
 

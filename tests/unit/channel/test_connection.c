@@ -406,6 +406,107 @@ static void test_a_life_of_another_format_does_not_lock_out_the_next_one(void **
     }
 }
 
+/* A peer that reads the generation of a malicious life, and a word of it that violates the format,
+ * refuses that generation, although an honest life may have it by then. */
+static void refuse_generation_of(struct pair *pair, unsigned honest)
+{
+    struct channel_control *control = &pair->sections[honest]->control;
+
+    control->format = CHANNEL_FORMAT_VALUE;
+    assert_int_equal(channel_update(&pair->sides[1 - honest]), CHANNEL_FAILED);
+    assert_int_equal(pair->sections[1 - honest]->control.refused, control->generation);
+    control->format = CHANNEL_FORMAT_MESSAGES;
+}
+
+static void expect_traffic(struct pair *pair, uint64_t number)
+{
+    for (unsigned i = 0; i < 2; i++) {
+        assert_int_equal(pair->sides[i].state, CHANNEL_CONNECTED);
+        assert_true(pair_send(&pair->sides[i], number));
+        pair_expect(&pair->sides[1 - i], number);
+    }
+}
+
+static void test_a_life_that_is_refused_begins_another(void **state)
+{
+    struct pair *pair = *state;
+
+    for (unsigned i = 0; i < 2; i++) {
+        uint64_t generation;
+
+        pair_open(pair, 1 - i, false);
+        pair->sections[1 - i]->control.generation = 0; /* it has not begun yet */
+        pair_open(pair, i, false);
+        pair->sections[1 - i]->control.generation = pair->sides[1 - i].generation;
+        generation = pair->sides[i].generation;
+        refuse_generation_of(pair, i);
+        assert_int_equal(channel_update(&pair->sides[i]), CHANNEL_CONNECTING);
+        channel_reset(&pair->sides[1 - i]);
+        pair_settle(pair);
+        assert_int_not_equal(pair->sides[i].generation, generation);
+        expect_traffic(pair, i);
+    }
+}
+
+/* It was connected, so its program has to accept the end of the peer's life. */
+static void test_a_life_that_was_connected_and_is_refused_begins_another(void **state)
+{
+    struct pair *pair = *state;
+    uint64_t generation;
+
+    pair_connect(pair);
+    generation = pair->sides[0].generation;
+    pair->sections[0]->control.produced += 4;
+    pair_expect_nothing(&pair->sides[1]);
+    assert_int_equal(pair->sides[1].state, CHANNEL_FAILED);
+    pair->sections[0]->control.produced -= 4;
+    assert_int_equal(channel_update(&pair->sides[0]), CHANNEL_CONNECTED);
+    channel_reset(&pair->sides[1]);
+    pair_expect_nothing(&pair->sides[0]);
+    assert_int_equal(pair->sides[0].state, CHANNEL_ENDED);
+    assert_int_equal(pair->sides[0].generation, generation);
+    channel_accept(&pair->sides[0]);
+    assert_int_not_equal(pair->sides[0].generation, generation);
+    pair_settle(pair);
+    expect_traffic(pair, 1);
+}
+
+/* Each may refuse the other. */
+static void test_two_lives_that_refuse_each_other_connect(void **state)
+{
+    struct pair *pair = *state;
+
+    pair_connect(pair);
+    for (unsigned i = 0; i < 2; i++) {
+        pair->sections[1 - i]->control.produced += 4;
+        pair_expect_nothing(&pair->sides[i]);
+        pair->sections[1 - i]->control.produced -= 4;
+    }
+    for (unsigned i = 0; i < 2; i++) {
+        assert_int_equal(pair->sides[i].state, CHANNEL_FAILED);
+        channel_reset(&pair->sides[i]);
+    }
+    pair_settle(pair);
+    expect_traffic(pair, 1);
+}
+
+/* A malicious peer refuses each life: a call begins one life at most. */
+static void test_a_peer_that_refuses_each_life_costs_one_life_a_call(void **state)
+{
+    struct pair *pair = *state;
+
+    pair_open(pair, 0, false);
+    pair_open(pair, 1, false);
+    for (unsigned i = 0; i < 100; i++) {
+        uint64_t generation = pair->sides[0].generation;
+
+        pair->sections[1]->control.acknowledged = 0;
+        pair->sections[1]->control.refused = generation;
+        assert_int_equal(channel_update(&pair->sides[0]), CHANNEL_CONNECTING);
+        assert_int_equal(pair->sides[0].generation, generation + 1);
+    }
+}
+
 /* The new life is connected before it can send: its producer is still the last life's. */
 static void test_an_error_of_the_last_life_is_forgotten(void **state)
 {
@@ -615,6 +716,10 @@ int main(void)
         TEST(test_an_error_of_the_last_life_is_forgotten),
         TEST(test_a_malicious_life_does_not_lock_out_the_next_one),
         TEST(test_a_life_of_another_format_does_not_lock_out_the_next_one),
+        TEST(test_a_life_that_is_refused_begins_another),
+        TEST(test_a_life_that_was_connected_and_is_refused_begins_another),
+        TEST(test_two_lives_that_refuse_each_other_connect),
+        TEST(test_a_peer_that_refuses_each_life_costs_one_life_a_call),
         TEST(test_positions_of_a_malicious_life_do_no_harm),
         TEST(test_positions_wrap_from_life_to_life),
         TEST(test_a_new_generation_is_not_one_that_was_acknowledged),
