@@ -8,10 +8,10 @@ knows when the sender begins again.
 from __future__ import annotations
 
 import re
-import time
 from pathlib import Path
 
 import pytest
+from support.printed_lines import count, wait_for
 from support.written_system import StartGuest, boot, reports
 
 from bulkhead.peers import linux_channels, linux_guest
@@ -69,18 +69,6 @@ _BOOT_S, _PATIENCE_S = 300, 60
 _NEXT, _RESTART, _STOP = "\x1d", "\x1er", "\x1es"  # Ctrl-], Ctrl-^ r, Ctrl-^ s
 _RECEIVERS = ("plot", "linux")
 _RECEIVED, _AGAIN = r"received up to \d+.*", r"begins again after \d+"
-
-
-def count(guest: GuestProcess, who: str, text: str) -> int:
-    """Return how many whole lines a receiver has printed."""
-    return len(re.findall(rf"(?m)^{who}\| [a-z-]+: {text}\r?$", guest.console()))
-
-
-def wait_for(guest: GuestProcess, who: str, text: str, least: int, seconds: int) -> None:
-    deadline = time.monotonic() + seconds
-    while count(guest, who, text) < least:
-        assert time.monotonic() < deadline, guest.last_words()
-        time.sleep(0.05)
 
 
 def goes_on(guest: GuestProcess, who: str, seconds: int = _PATIENCE_S) -> None:
