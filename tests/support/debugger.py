@@ -26,7 +26,7 @@ class Debugger(PhysicalMemory):
             self.send("c")
             stopped = self._stopped_core()
             assert self.request(f"z0,{address:x},4") == "OK"
-            self._select(stopped)
+            self.select(stopped)
             at_el2 = self.register(_CPSR) >> 2 & 3 == _EL2
             if stopped == core and at_el2 and is_meant():
                 assert self.register(_PC) == address
@@ -38,13 +38,9 @@ class Debugger(PhysicalMemory):
         """Make the core that run_to() stopped continue at another address."""
         self.set_register(_PC, address)
 
-    def set_register(self, number: int, value: int) -> None:
-        """Write a register of the core that run_to() stopped."""
-        assert self.request(f"P{number:x}={value.to_bytes(8, 'little').hex()}") == "OK"
-
     def move(self, core: int, address: int) -> None:
         """Make a core that stands still in the hypervisor continue at another address."""
-        self._select(core)
+        self.select(core)
         assert self.register(_CPSR) >> 2 & 3 == _EL2
         self.jump(address)
 
@@ -53,10 +49,3 @@ class Debugger(PhysicalMemory):
         found = re.match(r"T05thread:(?:p\w+\.)?(\w+);", stop)
         assert found is not None, stop
         return int(found[1], 16) - 1
-
-    def _select(self, core: int) -> None:
-        assert self.request(f"Hg{core + 1:x}") == "OK"
-
-    def register(self, number: int) -> int:
-        """Return a register of the core that stands still."""
-        return int.from_bytes(bytes.fromhex(self.request(f"p{number:x}")), "little")
