@@ -57,7 +57,7 @@ static void on_hypervisor(unsigned processor, void *argument)
     plugin.instructions++;
 }
 
-static void on_store(unsigned processor, qemu_plugin_access access, uint64_t address,
+static void on_store(unsigned processor, qemu_plugin_meminfo_t access, uint64_t address,
                      void *argument)
 {
     (void)processor;

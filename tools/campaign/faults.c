@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A plugin for QEMU that holds the machine after a number of instructions, so that ./bulkhead
+ * campaign can inject a fault from outside, and that sees whether a processor uses the faulty
+ * place.
+ *
+ * Arguments:
+ *   control=PATH    a file with a struct control (control.h)
+ *   memory=NAME     name of the file that is the machine's memory, as in /proc/self/maps
+ *   base=ADDRESS    physical address of that memory
+ *   terminal=ADDRESS  physical address of the terminal's data register
+ *   victim=ADDRESS  physical address of the victim's memory
+ *   bytes=SIZE      its size
+ *   monitor=ADDRESS physical address of the hypervisor's memory
+ *   monitor_bytes=SIZE  its size
+ *
+ * Under -icount QEMU executes all processors in one thread. So a processor that is held holds all
+ * of them, at the same instruction in each run.
+ */
+#define _GNU_SOURCE /* usleep() */
+#include "control.h"
+#include "plugin_argument.h"
+#include "qemu_plugin.h"
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define HELD_POLL_US   50u
+#define LINE_BYTES_MAX 512u
+#define PAGE_MASK      UINT64_C(0xfff)
+
+struct range {
+    uint64_t start;
+    uint64_t bytes;
+};
+
+static struct {
+    struct control *control;
+    const char *memory;  /* name of the file */
+    uintptr_t mapped;    /* where it is mapped in this process; 0: not known yet */
+    size_t mapped_bytes; /* of it */
+    uint64_t base;
+    uint64_t terminal;
+    struct range victim;
+    struct range monitor;
+} plugin;
+
+int qemu_plugin_version = QEMU_PLUGIN_VERSION;
+
+static bool is_in(const struct range *range, uint64_t address)
+{
+    return address - range->start < range->bytes;
+}
+
+static uint64_t load(const atomic_uint_fast64_t *word)
+{
+    return atomic_load_explicit(word, memory_order_relaxed);
+}
+
+static void hold(void)
+{
+    struct control *control = plugin.control;
+
+    atomic_store_explicit(&control->is_held, 1, memory_order_release);
+    while (atomic_load_explicit(&control->is_held, memory_order_acquire) != 0) {
+        (void)usleep(HELD_POLL_US);
+    }
+}
+
+/* Counts before the block executes. An exception may leave it earlier: in each run at the same
+ * instruction. */
+static void count(uint64_t instructions, bool is_victims)
+{
+    struct control *control = plugin.control;
+    uint64_t now = load(&control->now);
+    uint64_t victim = load(&control->victim);
+
+    if (control->hold_at_now != 0 && now >= control->hold_at_now) {
+        control->hold_at_now = 0;
+        hold();
+    }
+    if (is_victims && control->hold_at_victim != 0 && victim >= control->hold_at_victim) {
+        control->hold_at_victim = 0;
+        hold();
+    }
+    atomic_store_explicit(&control->now, now + instructions, memory_order_relaxed);
+    if (is_victims) {
+        atomic_store_explicit(&control->victim, victim + instructions, memory_order_relaxed);
+    }
+}
+
+static void on_block(unsigned processor, void *argument)
+{
+    (void)processor;
+    count((uintptr_t)argument, false);
+}
+
+static void on_victims_block(unsigned processor, void *argument)
+{
+    (void)processor;
+    count((uintptr_t)argument, true);
+}
+
+static void note(uint64_t *first)
+{
+    if (*first == 0) {
+        *first = load(&plugin.control->now);
+    }
+}
+
+static void on_victims_access(unsigned processor, qemu_plugin_meminfo_t access, uint64_t address,
+                              void *argument)
+{
+    struct control *control = plugin.control;
+    uint64_t bytes = UINT64_C(1) << qemu_plugin_mem_size_shift(access);
+    struct qemu_plugin_hwaddr *place;
+    uint64_t physical;
+
+    (void)processor;
+    (void)argument;
+    /* The page offset is compared first, because the translation is slow. */
+    if ((address & PAGE_MASK) + bytes <= (control->watched_start & PAGE_MASK) ||
+        (address & PAGE_MASK) > ((control->watched_end - 1) & PAGE_MASK)) {
+        return;
+    }
+    place = qemu_plugin_get_hwaddr(access, address);
+    if (place == NULL) {
+        return;
+    }
+    physical = qemu_plugin_hwaddr_phys_addr(place);
+    if (physical < control->watched_end && physical + bytes > control->watched_start) {
+        note(qemu_plugin_mem_is_store(access) ? &control->first_write : &control->first_read);
+        if (control->hold_at_access != 0) {
+            control->hold_at_access = 0;
+            hold();
+        }
+    }
+}
+
+static void on_monitors_store(unsigned processor, qemu_plugin_meminfo_t access, uint64_t address,
+                              void *argument)
+{
+    struct control *control = plugin.control;
+    struct qemu_plugin_hwaddr *place;
+
+    (void)processor;
+    (void)argument;
+    if ((address & PAGE_MASK) != (plugin.terminal & PAGE_MASK)) {
+        return;
+    }
+    place = qemu_plugin_get_hwaddr(access, address);
+    if (place != NULL && qemu_plugin_hwaddr_is_io(place) &&
+        qemu_plugin_hwaddr_phys_addr(place) == plugin.terminal) {
+        control->written[control->characters % CONTROL_CHARACTERS_MAX] = load(&control->now);
+        control->characters++;
+    }
+}
+
+static void on_faulty_instruction(unsigned processor, void *argument)
+{
+    (void)processor;
+    (void)argument;
+    note(&plugin.control->first_execution);
+}
+
+static void watch_accesses(struct qemu_plugin_tb *block, bool is_victims)
+{
+    for (size_t i = 0; i < qemu_plugin_tb_n_insns(block); i++) {
+        struct qemu_plugin_insn *instruction = qemu_plugin_tb_get_insn(block, i);
+        uint32_t code = 0;
+
+        if (!is_victims) {
+            qemu_plugin_register_vcpu_mem_cb(instruction, on_monitors_store, QEMU_PLUGIN_CB_NO_REGS,
+                                             QEMU_PLUGIN_MEM_W, NULL);
+            continue;
+        }
+        qemu_plugin_register_vcpu_mem_cb(instruction, on_victims_access, QEMU_PLUGIN_CB_NO_REGS,
+                                         QEMU_PLUGIN_MEM_RW, NULL);
+        (void)qemu_plugin_insn_data(instruction, &code, sizeof(code));
+        /* The page was translated again after the campaign had changed it. */
+        if (qemu_plugin_insn_vaddr(instruction) == plugin.control->watched_pc &&
+            code == plugin.control->watched_code) {
+            qemu_plugin_register_vcpu_insn_exec_cb(instruction, on_faulty_instruction,
+                                                   QEMU_PLUGIN_CB_NO_REGS, NULL);
+        }
+    }
+}
+
+/* Finds the machine's memory in this process. QEMU maps it after it has loaded the plugin. */
+static void find_memory(void)
+{
+    char line[LINE_BYTES_MAX];
+    FILE *maps = fopen("/proc/self/maps", "re");
+
+    while (maps != NULL && fgets(line, sizeof(line), maps) != NULL) {
+        char *rest;
+        uintptr_t start = strtoul(line, &rest, 16);
+
+        if (strstr(line, plugin.memory) != NULL) {
+            uintptr_t end = strtoul(rest + 1, NULL, 16);
+
+            if (plugin.mapped == 0) {
+                plugin.mapped = start;
+            }
+            plugin.mapped_bytes = end - plugin.mapped;
+        }
+    }
+    if (maps != NULL) {
+        (void)fclose(maps);
+    }
+}
+
+/* Returns the physical address of a block's first instruction, 0 if it is not in memory. */
+static uint64_t physical_address(const struct qemu_plugin_tb *block)
+{
+    uintptr_t host = (uintptr_t)qemu_plugin_insn_haddr(qemu_plugin_tb_get_insn(block, 0));
+
+    if (plugin.mapped == 0) {
+        find_memory();
+    }
+    if (plugin.mapped == 0 || host < plugin.mapped || host - plugin.mapped >= plugin.mapped_bytes) {
+        return 0;
+    }
+    return plugin.base + (host - plugin.mapped);
+}
+
+static void translate(qemu_plugin_id_t id, struct qemu_plugin_tb *block)
+{
+    uint64_t place = physical_address(block);
+    bool is_victims = is_in(&plugin.victim, place);
+    uintptr_t instructions = qemu_plugin_tb_n_insns(block);
+
+    (void)id;
+    qemu_plugin_register_vcpu_tb_exec_cb(block, is_victims ? on_victims_block : on_block,
+                                         QEMU_PLUGIN_CB_NO_REGS, (void *)instructions);
+    if (is_victims || is_in(&plugin.monitor, place)) {
+        watch_accesses(block, is_victims);
+    }
+}
+
+static struct control *map_control(const char *path)
+{
+    int file = open(path, O_RDWR | O_CLOEXEC);
+    void *mapped = MAP_FAILED;
+
+    if (file >= 0) {
+        mapped = mmap(NULL, sizeof(struct control), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+        (void)close(file);
+    }
+    return mapped == MAP_FAILED ? NULL : mapped;
+}
+
+static void parse(const char *argument)
+{
+    static const struct {
+        const char *name;
+        uint64_t *value;
+    } numbers[] = {
+        {"base=", &plugin.base},
+        {"terminal=", &plugin.terminal},
+        {"victim=", &plugin.victim.start},
+        {"bytes=", &plugin.victim.bytes},
+        {"monitor=", &plugin.monitor.start},
+        {"monitor_bytes=", &plugin.monitor.bytes},
+    };
+    const char *control = plugin_argument(argument, "control=");
+    const char *memory = plugin_argument(argument, "memory=");
+
+    if (control != NULL) {
+        plugin.control = map_control(control);
+    } else if (memory != NULL) {
+        plugin.memory = strdup(memory);
+    }
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+        const char *value = plugin_argument(argument, numbers[i].name);
+
+        if (value != NULL) {
+            *numbers[i].value = strtoull(value, NULL, 0);
+        }
+    }
+}
+
+int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_info *info, int argument_count,
+                        char **arguments)
+{
+    (void)info;
+    for (int i = 0; i < argument_count; i++) {
+        parse(arguments[i]);
+    }
+    if (plugin.control == NULL || plugin.memory == NULL || plugin.base == 0) {
+        (void)fputs("faults: control=PATH, memory=NAME and base=ADDRESS are required\n", stderr);
+        return -1;
+    }
+    qemu_plugin_register_vcpu_tb_trans_cb(id, translate);
+    return 0;
+}
