@@ -452,6 +452,55 @@ def bench(
 
 
 @bulkhead.command(context_settings=_CONTEXT)
+@click.option("--faults", type=click.IntRange(1, 1_000_000), default=200, show_default=True,
+              help="How many faults to inject.")  # fmt: skip
+@click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True,
+              help="The seed that the faults are drawn from.")  # fmt: skip
+@click.option("--system", "systems", multiple=True, metavar="NAME|FILE",
+              help="A system, whose first partition is the victim; can be given several times. "
+              "Default: systems/campaign/direct and shared.")  # fmt: skip
+@click.option("--resume", is_flag=True,
+              help="Continue a campaign: run only the faults that have no result yet.")  # fmt: skip
+@click.option("--replay", type=click.IntRange(min=0), metavar="FAULT",
+              help="Run this fault alone, and print the console from then on.")  # fmt: skip
+@click.option("--jobs", type=click.IntRange(1, 256), metavar="N",
+              help="Number of machines at the same time. Default: that of processors.")  # fmt: skip
+@click.option("--results", "results_path", type=click.Path(path_type=Path), metavar="FILE",
+              help="The file for the results. Default: build/campaign/results.jsonl.")  # fmt: skip
+@click.option("--json", "json_path", type=click.Path(path_type=Path), metavar="FILE",
+              help="Write the figures and all outcomes to this file.")  # fmt: skip
+@no_install
+@click.pass_obj
+@ends_at_signals
+def campaign(
+    settings: Settings,
+    faults: int,
+    seed: int,
+    systems: tuple[str, ...],
+    resume: bool,
+    replay: int | None,
+    jobs: int | None,
+    results_path: Path | None,
+    json_path: Path | None,
+) -> int:
+    """Inject faults into a partition from outside, and judge what follows.
+
+    Faults hit memory, registers, rings and the device of the victim, at instants drawn from the
+    seed. Each fault has a machine of its own, and is the same in each run. For each fault the
+    command records whether it was used, noticed, contained, and recovered from. It writes a page
+    with a table and plots to build/campaign. The exit status is 1 if a fault was not contained.
+    """
+    from bulkhead.campaign.campaign_command import CampaignOptions
+    from bulkhead.campaign.campaign_command import campaign as work
+    from bulkhead.campaign.runner import SYSTEMS
+
+    options = CampaignOptions(
+        faults, seed, systems or SYSTEMS, resume, replay, jobs, results_path, json_path
+    )
+    return work(options, settings)
+
+
+@bulkhead.command(context_settings=_CONTEXT)
 @click.option(
     "--json",
     "json_path",

@@ -37,6 +37,27 @@ def test_bars(tmp_path: Path, logarithmic: bool) -> None:
         assert label in text
 
 
+def test_shares(tmp_path: Path) -> None:
+    path = tmp_path / "shares.svg"
+    values = {"masked": [3, 0], "hung": [41, 17]}
+    plot.shares(path, "Verdicts", "on a Monday", "faults", ["code", "heap"], values)
+    text = path.read_text()
+    for word in ("Verdicts", "on a Monday", "faults", "code", "heap", "masked", "hung"):
+        assert word in text
+    for label in (">3<", ">41<", ">17<"):
+        assert label in text
+
+
+def test_distribution(tmp_path: Path) -> None:
+    path = tmp_path / "distribution.svg"
+    values: dict[str, list[float]] = {"panic": [0.5, 2.0, 30.0], "stop": []}
+    plot.distribution(path, "Times", "on a Monday", "milliseconds", "share", values)
+    text = path.read_text()
+    for word in ("Times", "on a Monday", "milliseconds", "share", "panic (3)"):
+        assert word in text
+    assert "stop" not in text
+
+
 def test_a_figure_that_fails_is_not_written(tmp_path: Path) -> None:
     path = tmp_path / "lines.svg"
     with pytest.raises(ValueError, match="shape"):

@@ -84,6 +84,11 @@ def test_pci_card_needs_no_boot_rom_and_is_modern_only() -> None:
     ]
 
 
+def test_user_network_has_further_options() -> None:
+    network = UserNetwork(further={"restrict": "on", "tftp": "/a,b"})
+    assert network.options("n") == ["-netdev", "user,id=n,restrict=on,tftp=/a,,b"]
+
+
 def test_mmio_card_on_a_tap() -> None:
     netdev, device = NetworkCard(TapNetwork("tap7"), "mmio").arguments(3)[1::2]
     assert netdev == "tap,id=net3,ifname=tap7,script=no,downscript=no,vhost=off"

@@ -79,6 +79,55 @@ def bars(
         axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.12), ncols=columns)
 
 
+def shares(
+    path: Path,
+    title: str,
+    conditions: str,
+    x_label: str,
+    groups: Sequence[str],
+    series: Mapping[str, Sequence[int]],
+) -> None:
+    """Draw a bar for each name in `groups`, divided among the series, with the counts in it."""
+    with _figure(path, title, conditions, "") as axes:
+        left = [0] * len(groups)
+        for (name, values), colour in zip(series.items(), _COLOURS, strict=False):
+            drawn = axes.barh(groups, values, left=left, color=colour, label=name)
+            texts = [str(value) if value else "" for value in values]
+            axes.bar_label(drawn, texts, label_type="center", fontsize=7, color="white")
+            left = [before + value for before, value in zip(left, values, strict=True)]
+        axes.invert_yaxis()
+        axes.grid(visible=False, axis="y")
+        axes.tick_params(axis="y", labelsize=8)
+        axes.set_xlabel(x_label)
+        if series:
+            axes.legend(loc="upper center", bbox_to_anchor=(0.4, -0.16), ncols=4, fontsize=8)
+
+
+def distribution(
+    path: Path,
+    title: str,
+    conditions: str,
+    x_label: str,
+    y_label: str,
+    series: Mapping[str, Sequence[float]],
+) -> None:
+    """Draw for each series which share of its values is at most x. The x axis is logarithmic."""
+    with _figure(path, title, conditions, y_label) as axes:
+        for (name, values), colour in zip(series.items(), _COLOURS, strict=False):
+            if values:
+                axes.ecdf(values, color=colour, label=f"{name} ({len(values)})")
+        axes.set_xscale("log")
+        axes.xaxis.set_major_formatter("{x:g}")
+        known = [value for values in series.values() for value in values]
+        # Within a decade the powers of ten alone are too few labels.
+        is_narrow = bool(known) and max(known) < 10 * min(known)
+        axes.xaxis.set_minor_formatter("{x:g}" if is_narrow else "")
+        axes.set_xlabel(x_label)
+        axes.set_ylim(0, 1.02)
+        if known:
+            axes.legend(loc="best", fontsize=8)
+
+
 def _label(value: float) -> str:
     return f"{value:,.0f}" if value >= 10 else f"{value:.2g}"
 

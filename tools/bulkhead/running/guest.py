@@ -2,11 +2,14 @@
 """Control a guest for a test or a bench: start it, observe its console, and end it."""
 
 import ctypes
+import fcntl
 import os
 import re
 import signal
 import socket
 import subprocess
+import sys
+import termios
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -108,6 +111,13 @@ class GuestProcess:
         if self._keyboard is None:
             raise GuestError("the guest is not started")
         os.write(self._keyboard, text.encode())
+
+    def untaken_keys(self) -> int:
+        """Return the number of typed bytes that the machine has not taken yet."""
+        if self._keyboard is None:
+            raise GuestError("the guest is not started")
+        waiting = fcntl.ioctl(self._keyboard, termios.FIONREAD, bytes(4))
+        return int.from_bytes(waiting, sys.byteorder)
 
     def console(self) -> str:
         """Return everything that the guest has printed."""

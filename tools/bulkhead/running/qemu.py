@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Describe guest machines, and make the QEMU command lines for them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -37,14 +37,16 @@ class UserNetwork:
     """QEMU's own network stack, with DHCP and forwarded ports; it needs no privileges."""
 
     forwards: Sequence[Forward] = ()
+    further: Mapping[str, str] = field(default_factory=dict)  # options of QEMU
 
     def options(self, identity: str) -> list[str]:
         """Return the -netdev options."""
+        further = "".join(f",{name}={escape(value)}" for name, value in self.further.items())
         forwards = "".join(
             f",hostfwd=tcp:127.0.0.1:{forward.host_port}-:{forward.guest_port}"
             for forward in self.forwards
         )
-        return ["-netdev", f"user,id={identity}{forwards}"]
+        return ["-netdev", f"user,id={identity}{forwards}{further}"]
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,217 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Run a machine with a fault or without, and record what follows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from bulkhead.campaign.fault import Fault
+from bulkhead.campaign.injection import Injection, NothingThere, inject
+from bulkhead.campaign.machine import VICTIM, Bench, CampaignMachine
+from bulkhead.campaign.scene import Scene, Symbols
+from bulkhead.running.gdb_stub import GdbStubError
+from bulkhead.running.guest import GuestError
+from bulkhead.system.layout import Range
+
+HYPERVISOR = "bulkhead"  # before its lines
+HYPERVISOR_MEMORY = "the hypervisor"
+DONE = "done: "  # begins the last line of a neighbour
+_RESTART = "\x1er"  # Ctrl-^ r
+_EL1 = 1
+_ATTEMPTS = 64  # to find the victim outside of the hypervisor
+_ERRORS = r"network: (no answer|\w+ instead of \w+)"  # which the victim's program reports
+_SLICE = 500_000  # instructions between two writes of a stuck word
+
+
+@dataclass(frozen=True)
+class Times:
+    """The times of a run, in instructions since the start of the machine."""
+
+    early: int  # the neighbours have ended their work, if the victim behaves as usual
+    check: int  # they have ended it, whatever the victim does
+    recovery: int  # from a restart to the end
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of the terminal, and the time of its first character."""
+
+    time: int
+    owner: str  # a partition, or "bulkhead"
+    text: str
+
+
+@dataclass
+class Record:
+    """What a run has shown."""
+
+    injection: Injection | None = None  # None: nothing was injected
+    reason: str = ""  # why not
+    injected_at: int = 0
+    read_at: int = 0  # the first access to the faulty place, 0: none
+    written_at: int = 0
+    executed_at: int = 0
+    checked_at: int = 0  # 0: the machine did not come there
+    restarted_at: int = 0  # 0: no restart was requested
+    ended_at: int = 0
+    lines: Sequence[Line] = ()
+    # By partition, and of the hypervisor: memory at `check`, and at the end.
+    memory: dict[str, bytes] = field(default_factory=dict)
+    memory_at_end: dict[str, bytes] = field(default_factory=dict)
+    error: str = ""  # of the machine
+
+
+def lines_of(console: bytes, times: Sequence[int]) -> list[Line]:
+    """Split the terminal's output. `times`: of each character."""
+    found = []
+    at = 0
+    for raw in console.split(b"\n"):
+        text = raw.decode(errors="replace").strip("\r")
+        owner, bar, rest = text.partition("| ")
+        if bar and at < len(times):
+            found.append(Line(times[at], owner, rest))
+        at += len(raw) + 1
+    return found
+
+
+def is_working(lines: Sequence[Line], victim: str, since: int) -> bool:
+    """Return True if the victim has ended two turns since a time, and reported no error."""
+    texts = [line.text for line in lines if line.time >= since and line.owner == victim]
+    turns = [text for text in texts if re.match(r"turn \d+: ", text)]
+    return len(turns) >= 2 and not any(map(re.compile(_ERRORS).fullmatch, texts))
+
+
+class Trial:
+    """A run of a machine."""
+
+    def __init__(self, bench: Bench, symbols: Symbols, times: Times, console: Path) -> None:
+        self._bench = bench
+        self._symbols = symbols
+        self._times = times
+        self._console = console
+        self._record = Record()
+
+    def run(self, fault: Fault | None, *, restarts: bool | None = None) -> Record:
+        """Run the machine. `restarts`: whether the victim is restarted; None: if it has failed."""
+        with CampaignMachine(self._bench, self._console) as machine:
+            try:
+                self._run(machine, fault, restarts)
+            except (GuestError, GdbStubError) as error:
+                self._record.error = str(error).splitlines()[0]
+            self._record.lines = self._lines(machine)
+        return self._record
+
+    def _run(self, machine: CampaignMachine, fault: Fault | None, restarts: bool | None) -> None:
+        record, times = self._record, self._times
+        if fault is not None and not self._inject(machine, fault):
+            return
+        self._inject_late(machine)
+        is_there = self._go_on(machine, times.early)
+        if is_there and not self._are_neighbours_done(machine):
+            is_there = self._go_on(machine, times.check)
+        if not is_there:
+            record.error = "the machine stands still"
+            return
+        record.checked_at = machine.control.now
+        record.memory = self._memories(machine)
+        self._note_accesses(machine)
+        if restarts is None:
+            name = self._bench.victim.partition.name
+            since = record.checked_at - times.recovery // 4
+            restarts = not is_working(self._lines(machine), name, since)
+        if restarts:
+            record.restarted_at = machine.control.now
+            machine.type_keys(_RESTART)
+            machine.run_to(record.restarted_at + times.recovery)
+            record.memory_at_end = self._memories(machine)
+        record.ended_at = machine.control.now
+
+    def _inject(self, machine: CampaignMachine, fault: Fault) -> bool:
+        """Inject the fault as soon as the victim's processor executes the victim."""
+        record = self._record
+        instant = fault.instant
+        for _ in range(_ATTEMPTS):
+            if not machine.run_to_victims(instant):
+                record.reason = "the victim does not come to this instant"
+                return False
+            instant = machine.control.victim + 1
+            # If this is not the victim, it is held again as soon as the victim executes.
+            machine.control.hold_at(machine.control.now + 1)
+            with machine.halted() as stub:
+                scene = Scene(
+                    stub, self._bench.layout, self._bench.victim, self._symbols, machine.memory
+                )
+                stub.select(scene.core)
+                is_injected = scene.level <= _EL1 and self._inject_at(machine, fault, scene)
+            machine.wait()  # it is held an instruction later
+            if is_injected or record.reason:
+                return is_injected
+        record.reason = "the victim does not execute"
+        return False
+
+    def _inject_at(self, machine: CampaignMachine, fault: Fault, scene: Scene) -> bool:
+        record = self._record
+        record.injected_at = machine.control.now
+        try:
+            record.injection = injection = inject(fault, scene)
+        except (NothingThere, LookupError) as error:
+            record.reason = str(error)
+            return False
+        machine.control.watch_place(*injection.watched)
+        machine.control.watch_instruction(*injection.watched_code)
+        return True
+
+    def _inject_late(self, machine: CampaignMachine) -> None:
+        """Complete a fault that follows an access of the victim."""
+        record, control = self._record, machine.control
+        if record.injection is None or record.injection.late is None:
+            return
+        control.hold_at_access(record.injection.trigger, 1)
+        machine.run_to(self._times.early)
+        is_accessed = control.first_read != 0
+        control.forget_accesses()
+        if is_accessed:
+            record.injection = injection = record.injection.late()
+            record.injected_at = control.now
+            for address, data in injection.words.items():
+                machine.write(address, data)
+            control.watch_place(*injection.watched)
+
+    def _are_neighbours_done(self, machine: CampaignMachine) -> bool:
+        lines = self._lines(machine)
+        done = {line.owner for line in lines if line.text.startswith(DONE)}
+        names = {line.owner for line in lines} - {self._bench.victim.partition.name, HYPERVISOR}
+        return names == done
+
+    def _go_on(self, machine: CampaignMachine, end: int) -> bool:
+        """Go on to a time. A stuck word is written again in each slice."""
+        injection = self._record.injection
+        if injection is None or not injection.is_stuck:
+            return machine.run_to(end)
+        while machine.control.now < end:
+            for address, data in injection.words.items():
+                machine.write(address, data)
+            if not machine.run_to(min(end, machine.control.now + _SLICE)):
+                return False
+        return True
+
+    def _note_accesses(self, machine: CampaignMachine) -> None:
+        record, control = self._record, machine.control
+        record.read_at = control.first_read
+        record.written_at = control.first_write
+        record.executed_at = control.first_execution
+
+    def _memories(self, machine: CampaignMachine) -> dict[str, bytes]:
+        layout = self._bench.layout
+        found = {
+            place.partition.name: machine.memory(Range(place.physical, place.memory.bytes))
+            for number, place in enumerate(layout.places)
+            if number != VICTIM
+        }
+        return found | {HYPERVISOR_MEMORY: machine.memory(layout.hypervisor)}
+
+    def _lines(self, machine: CampaignMachine) -> list[Line]:
+        return lines_of(self._console.read_bytes(), machine.control.times())
