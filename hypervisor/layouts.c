@@ -6,6 +6,7 @@
 
 #include "description/limits.h"
 #include "entry/frame.h"
+#include "health/state.h"
 #include "hypervisor/description.h"
 #include "hypervisor/partition.h"
 #include "hypervisor/processor.h"
@@ -51,6 +52,9 @@ void layouts_limits(void)
     LAYOUT_CONSTANT(DESCRIPTION_CHANNELS_MAX);
     LAYOUT_CONSTANT(DESCRIPTION_ENDS_MAX);
     LAYOUT_CONSTANT(DESCRIPTION_SPI_WORDS);
+    LAYOUT_CONSTANT(DESCRIPTION_RESTARTS_MAX);
+    LAYOUT_CONSTANT(DESCRIPTION_WINDOW_MIN);
+    LAYOUT_CONSTANT(DESCRIPTION_WINDOW_MAX);
     LAYOUT_CONSTANT(DESCRIPTION_HOST_ECAM_BYTES);
     LAYOUT_CONSTANT(DESCRIPTION_HOST_WINDOW_BYTES);
     LAYOUT_CONSTANT(DESCRIPTION_PAGE_BYTES);
@@ -69,6 +73,8 @@ void layouts_limits(void)
     LAYOUT_CONSTANT(SPI_FIRST);
     LAYOUT_CONSTANT(SPI_LIMIT);
     LAYOUT_CONSTANT(REPORT_MAGIC);
+    LAYOUT_CONSTANT(HEALTH_MAGIC);
+    LAYOUT_CONSTANT(HEALTH_LOG_RECORDS);
     LAYOUT_CONSTANT(PROFILE_PARTS);
     LAYOUT_CONSTANT(PROFILE_PARTS_A_SECOND);
     LAYOUT_CONSTANT(SCHEDULER_TRACE_BYTES);
@@ -98,6 +104,18 @@ void layouts_description(void)
     LAYOUT_ENUMERATOR(description_channel_function, DESCRIPTION_CHANNEL_FUNCTION_, NONE);
     LAYOUT_ENUMERATOR(description_channel_function, DESCRIPTION_CHANNEL_FUNCTION_, WHOLE);
     LAYOUT_ENUMERATOR(description_channel_function, DESCRIPTION_CHANNEL_FUNCTION_, CONTROL);
+    LAYOUT_ENUMERATOR(health_error, HEALTH_ERROR_, MEMORY_VIOLATION);
+    LAYOUT_ENUMERATOR(health_error, HEALTH_ERROR_, REFUSED_DMA);
+    LAYOUT_ENUMERATOR(health_error, HEALTH_ERROR_, SERROR);
+    LAYOUT_ENUMERATOR(health_error, HEALTH_ERROR_, DEVICE_FAILURE);
+    LAYOUT_ENUMERATOR(health_error, HEALTH_ERROR_, PANIC);
+    LAYOUT_ENUMERATOR(health_error, HEALTH_ERROR_, WATCHDOG);
+    LAYOUT_ENUMERATOR(health_error, HEALTH_ERROR_, HEARTBEAT);
+    LAYOUT_ENUMERATOR(health_error, HEALTH_ERROR_, RESTARTS);
+    LAYOUT_ENUMERATOR(health_action, HEALTH_ACTION_, STOP);
+    LAYOUT_ENUMERATOR(health_action, HEALTH_ACTION_, IGNORE);
+    LAYOUT_ENUMERATOR(health_action, HEALTH_ACTION_, LOG);
+    LAYOUT_ENUMERATOR(health_action, HEALTH_ACTION_, RESTART);
     LAYOUT_WHOLE_STRUCT(description_core);
     LAYOUT_NUMBER(description_core, affinity);
     LAYOUT_NUMBER(description_core, redistributor);
@@ -129,6 +147,11 @@ void layouts_description(void)
     LAYOUT_WHOLE_STRUCT(description_function);
     LAYOUT_NUMBER(description_function, address);
     LAYOUT_NUMBERS(description_function, reserved);
+    LAYOUT_WHOLE_STRUCT(description_health);
+    LAYOUT_NUMBER(description_health, is_monitored);
+    LAYOUT_NUMBER(description_health, restarts);
+    LAYOUT_NUMBER(description_health, window);
+    LAYOUT_NUMBERS(description_health, actions);
     LAYOUT_WHOLE_STRUCT(description_partition);
     LAYOUT_NUMBERS(description_partition, name);
     LAYOUT_NUMBER(description_partition, entry);
@@ -166,6 +189,7 @@ void layouts_description(void)
     LAYOUT_NESTED(description_partition, functions, description_function);
     LAYOUT_NUMBERS(description_partition, interrupts);
     LAYOUT_NUMBERS(description_partition, edges);
+    LAYOUT_NESTED(description_partition, health, description_health);
     LAYOUT_WHOLE_STRUCT(description_board);
     LAYOUT_NUMBER(description_board, hypervisor);
     LAYOUT_NUMBER(description_board, hypervisor_bytes);
@@ -323,5 +347,21 @@ void layouts_state(void)
     LAYOUT_STRUCT(partition);
     LAYOUT_NESTED(partition, boot_vcpu, partition_boot_vcpu);
     LAYOUT_NESTED(partition, distribution, distribution);
+    LAYOUT_WHOLE_STRUCT(health_record);
+    LAYOUT_NUMBER(health_record, number);
+    LAYOUT_NUMBER(health_record, time);
+    LAYOUT_NUMBER(health_record, address);
+    LAYOUT_NUMBER(health_record, syndrome);
+    LAYOUT_NUMBER(health_record, pc);
+    LAYOUT_NUMBER(health_record, error);
+    LAYOUT_NUMBER(health_record, action);
+    LAYOUT_NUMBER(health_record, source);
+    LAYOUT_WHOLE_STRUCT(health_log);
+    LAYOUT_NUMBER(health_log, written);
+    LAYOUT_NESTED(health_log, records, health_record);
+    LAYOUT_STRUCT(health);
+    LAYOUT_NUMBER(health, magic);
+    LAYOUT_NUMBER(health, errors);
+    LAYOUT_NESTED(health, log, health_log);
 }
 /* NOLINTEND(readability-function-size, bugprone-sizeof-expression) */

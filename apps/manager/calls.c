@@ -8,12 +8,34 @@
 #define POLL_NANOSECONDS     (2 * NANOSECONDS_PER_MILLISECOND)
 #define PATIENCE_NANOSECONDS (5 * NANOSECONDS_PER_SECOND)
 
-int64_t partition_status(uint32_t partition, int64_t *result)
+struct partition_situation partition_status(uint32_t partition)
 {
     struct hypervisor_answer answer = hypervisor_call(CALL_PARTITION_STATUS, partition, 0, 0);
 
-    *result = (int64_t)answer.value;
-    return answer.result;
+    return (struct partition_situation){answer.result, (int64_t)answer.value, answer.second};
+}
+
+bool partition_log(uint32_t partition, uint64_t from, struct health_record *record)
+{
+    struct hypervisor_answer event =
+        hypervisor_call(CALL_PARTITION_LOG, partition, from, LOG_PART_EVENT);
+    struct hypervisor_answer place =
+        hypervisor_call(CALL_PARTITION_LOG, partition, event.value, LOG_PART_PLACE);
+
+    if (event.result != MANAGER_DONE || event.value == 0 || place.result != MANAGER_DONE) {
+        return false;
+    }
+    *record = (struct health_record){
+        .number = event.value,
+        .time = event.second,
+        .address = place.value,
+        .syndrome = place.second,
+        .pc = place.third,
+        .error = (uint16_t)event.third,
+        .action = (uint16_t)(event.third >> 16),
+        .source = (uint32_t)(event.third >> 32),
+    };
+    return true;
 }
 
 uint32_t partition_image(uint32_t partition)
@@ -25,16 +47,16 @@ uint32_t partition_image(uint32_t partition)
 }
 
 /* Waits while the partition starts, stops, or has not taken the order. */
-static int64_t wait_while_busy(uint32_t partition, int64_t *result)
+static struct partition_situation wait_while_busy(uint32_t partition)
 {
     uint64_t deadline = time_now() + PATIENCE_NANOSECONDS;
-    int64_t state = partition_status(partition, result);
+    struct partition_situation situation = partition_status(partition);
 
-    while (state == PARTITION_STATE_BUSY && time_now() < deadline) {
+    while (situation.state == PARTITION_STATE_BUSY && time_now() < deadline) {
         thread_sleep_until(time_now() + POLL_NANOSECONDS);
-        state = partition_status(partition, result);
+        situation = partition_status(partition);
     }
-    return state;
+    return situation;
 }
 
 static int64_t state_after(enum order_command command)
@@ -54,7 +76,8 @@ int64_t partition_order(enum order_command command, uint32_t partition, const st
 {
     uint32_t function = CALL_PARTITION_CREATE + (uint32_t)command;
     uint64_t place = (uint64_t)image->offset << 32 | image->bytes;
-    int64_t result, state;
+    struct partition_situation situation;
+    int64_t result;
 
     do {
         result = hypervisor_call(function, partition, place, image->checksum).result;
@@ -62,12 +85,12 @@ int64_t partition_order(enum order_command command, uint32_t partition, const st
     if (result != 0) {
         return result;
     }
-    state = wait_while_busy(partition, &result);
-    if (result != 0) {
-        return result;
+    situation = wait_while_busy(partition);
+    if (situation.result != 0) {
+        return situation.result;
     }
-    if (state == PARTITION_STATE_BUSY) {
+    if (situation.state == PARTITION_STATE_BUSY) {
         return MANAGER_BUSY;
     }
-    return state == state_after(command) ? 0 : RESULT_NOT_REACHED;
+    return situation.state == state_after(command) ? 0 : RESULT_NOT_REACHED;
 }

@@ -4,7 +4,9 @@
 #ifndef APP_MANAGER_CALLS_H
 #define APP_MANAGER_CALLS_H
 
+#include <arch/health.h>
 #include <arch/hypercalls.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 /* A result besides those of enum manager_result. */
@@ -17,9 +19,18 @@ struct staged {
     uint32_t checksum;
 };
 
-/* Returns the state of the partition, or a negative result. Sets *result to that of the last
- * order. */
-int64_t partition_status(uint32_t partition, int64_t *result);
+/* The state of a partition. */
+struct partition_situation {
+    int64_t state;   /* enum partition_state, or a negative result */
+    int64_t result;  /* enum manager_result: of the last order, or why it failed or stays stopped */
+    uint64_t errors; /* number of its errors */
+};
+
+struct partition_situation partition_status(uint32_t partition);
+
+/* Copies the first record of the partition's log whose number is `from` or larger. Returns false if
+ * there is none. */
+bool partition_log(uint32_t partition, uint64_t from, struct health_record *record);
 
 /* Returns the offset in the staging memory of the image that the partition loads in place of its
  * own, plus 1; 0 if it loads its own, or has not taken the last order. */

@@ -34,6 +34,7 @@ void layouts_requests(void)
     LAYOUT_ENUMERATOR(manager_result, MANAGER_, CHANGED);
     LAYOUT_ENUMERATOR(manager_result, MANAGER_, NOT_ISOLATED);
     LAYOUT_ENUMERATOR(manager_result, MANAGER_, RESET_FAILED);
+    LAYOUT_ENUMERATOR(manager_result, MANAGER_, RESTARTS_USED_UP);
     LAYOUT_WHOLE_STRUCT(staged);
     LAYOUT_NUMBER(staged, bytes);
     LAYOUT_NUMBER(staged, offset);
@@ -48,4 +49,6 @@ void layouts_requests(void)
     LAYOUT_NUMBER(request_page, result);
     LAYOUT_NUMBERS(request_page, states);
     LAYOUT_NUMBERS(request_page, images);
+    LAYOUT_NUMBERS(request_page, results);
+    LAYOUT_NUMBERS(request_page, errors);
 }

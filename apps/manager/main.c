@@ -2,8 +2,8 @@
 /*
  * The manager of a system: it creates, starts, stops, replaces and destroys other partitions, as
  * `./bulkhead partition` asks from outside, or as typed on its console, one command a line: `list`,
- * `create N`, `start N`, `stop N`, `destroy N`, where N is the partition's place in the system
- * file, from 0.
+ * `create N`, `start N`, `stop N`, `destroy N`, `log N`, where N is the partition's place in the
+ * system file, from 0.
  */
 #include "calls.h"
 #include "kernel/application.h"
@@ -33,13 +33,37 @@ static const char *const states[] = {"absent", "stopped", "running", "busy", "fa
 
 static void list(void)
 {
-    int64_t result, state;
-
     for (uint32_t i = 0; i < CALL_PARTITIONS_MAX; i++) {
-        state = partition_status(i, &result);
-        if (state >= PARTITION_STATE_ABSENT && state <= PARTITION_STATE_FAILED) {
-            print("manager: partition %u is %s\n", (unsigned)i, states[state]);
+        struct partition_situation situation = partition_status(i);
+
+        if (situation.state >= PARTITION_STATE_ABSENT &&
+            situation.state <= PARTITION_STATE_FAILED) {
+            print("manager: partition %u is %s, errors: %lu%s\n", (unsigned)i,
+                  states[situation.state], (unsigned long)situation.errors,
+                  situation.result == MANAGER_RESTARTS_USED_UP ? ", restarts used up" : "");
         }
+    }
+}
+
+static const char *const errors[HEALTH_ERRORS] = {
+    "memory violation", "refused DMA", "SError",           "device failure", "panic",
+    "watchdog",         "heartbeat",   "restarts used up",
+};
+static const char *const actions[HEALTH_ACTIONS] = {"stop", "ignore", "log", "restart"};
+
+/* Prints the partition's log, in which other records may be appended meanwhile. */
+static void show_log(uint32_t partition)
+{
+    struct health_record record = {.number = 0};
+
+    for (unsigned i = 0;
+         i < HEALTH_LOG_RECORDS && partition_log(partition, record.number + 1, &record); i++) {
+        print("manager: error %lu of %u at %lu: %s: %s, address 0x%lx, syndrome 0x%lx, pc 0x%lx\n",
+              (unsigned long)record.number, (unsigned)partition, (unsigned long)record.time,
+              record.error < HEALTH_ERRORS ? errors[record.error] : "unknown",
+              record.action < HEALTH_ACTIONS ? actions[record.action] : "unknown",
+              (unsigned long)record.address, (unsigned long)record.syndrome,
+              (unsigned long)record.pc);
     }
 }
 
@@ -56,6 +80,10 @@ static void execute(char *line)
         list();
         return;
     }
+    if (space != NULL && strcmp(line, "log") == 0) {
+        show_log(partition);
+        return;
+    }
     for (size_t i = 0; space != NULL && i < sizeof commands / sizeof commands[0]; i++) {
         if (strcmp(line, commands[i].name) == 0) {
             int64_t result = partition_order(commands[i].command, partition, &none);
@@ -65,7 +93,7 @@ static void execute(char *line)
         }
     }
     print("manager: unknown command %s; the commands are list, create N, start N, stop N, "
-          "destroy N\n",
+          "destroy N, log N\n",
           line);
 }
 

@@ -9,7 +9,7 @@
 #include "calls.h"
 #include <stdint.h>
 
-#define REQUEST_PAGE_MAGIC UINT64_C(0x31474e414d4b4c42) /* "BLKMANG1" */
+#define REQUEST_PAGE_MAGIC UINT64_C(0x32474e414d4b4c42) /* "BLKMANG2" */
 
 struct request_page {
     uint64_t magic;   /* written by the manager when it serves requests */
@@ -24,6 +24,9 @@ struct request_page {
     uint32_t
         images[CALL_PARTITIONS_MAX]; /* offset of the staged image that the partition loads, plus 1;
                                         0: none, or the partition has not taken the last order */
+    int32_t results[CALL_PARTITIONS_MAX]; /* enum manager_result: of the last order, or why the
+                                             partition failed or stays stopped */
+    uint32_t errors[CALL_PARTITIONS_MAX]; /* number of the partition's errors */
 };
 
 #endif

@@ -29,9 +29,11 @@ bool requests_begin(void)
 static void list(void)
 {
     for (uint32_t i = 0; i < CALL_PARTITIONS_MAX; i++) {
-        int64_t result;
+        struct partition_situation situation = partition_status(i);
 
-        page->states[i] = (int32_t)partition_status(i, &result);
+        page->states[i] = (int32_t)situation.state;
+        page->results[i] = (int32_t)situation.result;
+        page->errors[i] = (uint32_t)situation.errors;
         page->images[i] = partition_image(i);
     }
 }

@@ -12,6 +12,7 @@
 #include "gic/listed.h"
 #include "gic/redistributor.h"
 #include "gic/setup.h"
+#include "health/health.h"
 #include "hypervisor/description.h"
 #include "hypervisor/firmware.h"
 #include "hypervisor/registers.h"
@@ -122,7 +123,7 @@ static void map_partition(uint64_t *root, const struct partition *partition)
     const struct description *system = partition->constant.system;
     const struct description_partition *described = partition->constant.described;
 
-    boot_map(root, (uint64_t)(uintptr_t)partition, PAGE_BYTES, MONITOR_DATA);
+    boot_map(root, (uint64_t)(uintptr_t)partition, (1 + health_pages()) * PAGE_BYTES, MONITOR_DATA);
     map_images(root, partition);
     for (uint32_t i = 0; i < described->memory_count; i++) {
         boot_map(root, described->memories[i].physical, described->memories[i].bytes, MONITOR_DATA);
@@ -265,13 +266,14 @@ static void read_rtc(const struct description *system)
 
 static void make_partition(const struct description *system, uint32_t index)
 {
-    struct partition *partition = (struct partition *)(uintptr_t)boot_take(1);
+    struct partition *partition = (struct partition *)(uintptr_t)boot_take(1 + health_pages());
     uint32_t unresettable;
 
     partition->constant.system = system;
     partition->constant.described = &system->partitions[index];
     partition->constant.index = index;
     partition->constant.rtc_start = rtc_start;
+    health_boot(partition);
     set_interrupt_mode(partition);
     boot_partitions[index] = partition;
     make_stage2(partition);

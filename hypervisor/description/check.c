@@ -324,6 +324,54 @@ static bool check_choices(struct check *check, const struct description_partitio
                   partition->restart);
 }
 
+/* Returns true if the guest can go on after the error, so that it may be ignored. An access that
+ * was refused has no result, and an SError may have lost a write. */
+static bool may_go_on(uint32_t error)
+{
+    return error != HEALTH_ERROR_MEMORY_VIOLATION && error != HEALTH_ERROR_SERROR;
+}
+
+/* Checks the table of actions. Sets *restarts if one of them is a restart. */
+static bool check_actions(struct check *check, const struct description_health *health,
+                          bool *restarts)
+{
+    *restarts = false;
+    for (uint32_t error = 0; error < HEALTH_TABLE_ERRORS; error++) {
+        uint32_t action = health->actions[error];
+        bool goes_on = action == HEALTH_ACTION_IGNORE || action == HEALTH_ACTION_LOG;
+
+        if (!expect(check, action < HEALTH_ACTIONS && (!goes_on || may_go_on(error)),
+                    "no such action for the error:", error)) {
+            return false;
+        }
+        *restarts = *restarts || action == HEALTH_ACTION_RESTART;
+    }
+    return expect(check, UNUSED_IS_ZERO(health->actions, HEALTH_TABLE_ERRORS),
+                  "actions beyond the errors:", HEALTH_TABLE_ERRORS);
+}
+
+static bool check_health(struct check *check, const struct description_partition *partition)
+{
+    const struct description_health *health = &partition->health;
+    bool restarts, is_right;
+
+    if (!expect(check,
+                health->is_monitored == 1 ||
+                    (health->is_monitored == 0 && is_zero(health, sizeof(*health))),
+                "actions without health monitoring:", health->is_monitored) ||
+        !check_actions(check, health, &restarts)) {
+        return false;
+    }
+    is_right = restarts ? health->restarts - 1 < DESCRIPTION_RESTARTS_MAX &&
+                              health->window >= DESCRIPTION_WINDOW_MIN &&
+                              health->window <= DESCRIPTION_WINDOW_MAX
+                        : health->restarts == 0 && health->window == 0;
+    return expect(check, is_right, "restarts or their window out of range: restarts",
+                  health->restarts) &&
+           expect(check, !restarts || partition->restart != DESCRIPTION_RESTART_NEVER,
+                  "an error restarts a partition that never restarts: restarts", health->restarts);
+}
+
 static bool check_input(struct check *check, const struct description_partition *partition)
 {
     check->inputs += partition->console_input != 0;
@@ -476,7 +524,8 @@ static bool check_partition(struct check *check, uint32_t index)
                   "a real-time clock, and the board has none: guest address", partition->rtc) &&
            check_tree_seeds(check, partition) && check_images(check, partition) &&
            check_pci(check, partition) && check_interrupts(check, partition) &&
-           check_input(check, partition) && check_choices(check, partition);
+           check_input(check, partition) && check_choices(check, partition) &&
+           check_health(check, partition);
 }
 
 static bool check_partitions(struct check *check)

@@ -3,6 +3,7 @@
 
 #include "entropy/trng.h"
 #include "hypercall/channel.h"
+#include "hypercall/health.h"
 #include "hypercall/manager.h"
 #include "hypercall/psci.h"
 #include "hypercall/services.h"
@@ -25,13 +26,14 @@ static int64_t query_feature(const struct vcpu *vcpu, uint32_t function)
 {
     bool is_supported = function == CALL_SMCCC_VERSION || function == CALL_SMCCC_ARCH_FEATURES ||
                         discards_predictions(vcpu, function) || services_have(vcpu, function) ||
-                        channel_has_call(vcpu, function);
+                        channel_has_call(vcpu, function) || health_has_call(vcpu, function);
 
     return is_supported ? CALL_SUCCESS : CALL_NOT_SUPPORTED;
 }
 
-/* Handles a call other than those of PSCI. `registers`: X0 to X3. Returns X0. */
-static int64_t handle_other_call(const struct vcpu *vcpu, uint64_t registers[4])
+/* Handles a call other than those of PSCI. `registers`: X0 to X3. `pc`: the guest's program
+ * counter. Returns X0. */
+static int64_t handle_other_call(struct vcpu *vcpu, uint64_t registers[4], uint64_t pc)
 {
     switch ((uint32_t)registers[0]) {
     case CALL_SMCCC_VERSION:
@@ -48,6 +50,8 @@ static int64_t handle_other_call(const struct vcpu *vcpu, uint64_t registers[4])
         return channel_notify(vcpu, (uint32_t)registers[1]);
     case CALL_CHANNEL_SET_STATE:
         return channel_set_state(vcpu, (uint32_t)registers[1], (uint32_t)registers[2]);
+    case CALL_HEALTH_REPORT:
+        return health_report(vcpu, (uint32_t)registers[1], registers[2], pc);
     case CALL_PARTITION_STATUS:
     case CALL_PARTITION_CREATE:
     case CALL_PARTITION_START:
@@ -55,6 +59,7 @@ static int64_t handle_other_call(const struct vcpu *vcpu, uint64_t registers[4])
     case CALL_PARTITION_REPLACE:
     case CALL_PARTITION_DESTROY:
     case CALL_PARTITION_IMAGE:
+    case CALL_PARTITION_LOG:
         return manager_call(vcpu, registers);
     case CALL_SMCCC_ARCH_WORKAROUND_1:
     case CALL_SMCCC_ARCH_WORKAROUND_3:
@@ -78,7 +83,7 @@ void hypercall_handle(struct vcpu *vcpu, struct registers *registers)
 
     if ((function & CALL_OWNER_MASK) != CALL_OWNER_PSCI) {
         vcpu->report.exits[EXIT_HYPERCALL]++;
-        registers->x[0] = (uint64_t)handle_other_call(vcpu, registers->x);
+        registers->x[0] = (uint64_t)handle_other_call(vcpu, registers->x, registers->pc);
         return;
     }
     if (is_trng_call(function)) {

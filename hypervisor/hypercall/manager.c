@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "hypercall/manager.h"
 
+#include "health/health.h"
 #include "manager/checksum.h"
 #include "manager/image.h"
 #include "manager/order.h"
@@ -67,6 +68,27 @@ static int64_t partition_image(const struct manager_orders *orders, uint32_t ind
         *place =
             (image->physical - partition->constant.system->manager.staging) << 32 | image->bytes;
     }
+    return MANAGER_DONE;
+}
+
+/* Handles CALL_PARTITION_LOG. */
+static enum manager_result partition_log(const struct partition *partition, uint64_t registers[4])
+{
+    struct health_record record = {.number = 0};
+    bool is_found = health_read(partition, registers[2], &record);
+
+    if (registers[3] == LOG_PART_EVENT) {
+        registers[1] = record.number;
+        registers[2] = record.time;
+        registers[3] = record.error | (uint64_t)record.action << 16 | (uint64_t)record.source << 32;
+        return MANAGER_DONE;
+    }
+    if (registers[3] != LOG_PART_PLACE || !is_found || record.number != registers[2]) {
+        return MANAGER_INVALID;
+    }
+    registers[1] = record.address;
+    registers[2] = record.syndrome;
+    registers[3] = record.pc;
     return MANAGER_DONE;
 }
 
@@ -162,17 +184,21 @@ int64_t manager_call(const struct vcpu *vcpu, uint64_t registers[4])
     uint32_t function = (uint32_t)registers[0];
     uint64_t index = registers[1];
 
-    if (!is_manager(vcpu) || function < CALL_PARTITION_STATUS || function > CALL_PARTITION_IMAGE) {
+    if (!is_manager(vcpu) || function < CALL_PARTITION_STATUS || function > CALL_PARTITION_LOG) {
         return MANAGER_NOT_SUPPORTED;
     }
     if (index >= vcpu->partition->constant.system->partition_count) {
         return MANAGER_INVALID;
     }
     if (function == CALL_PARTITION_STATUS) {
+        registers[2] = health_errors(vcpu->partition->constant.orders->partitions[index]);
         return partition_status(vcpu->partition->constant.orders, (uint32_t)index, &registers[1]);
     }
     if (function == CALL_PARTITION_IMAGE) {
         return partition_image(vcpu->partition->constant.orders, (uint32_t)index, &registers[1]);
+    }
+    if (function == CALL_PARTITION_LOG) {
+        return partition_log(vcpu->partition->constant.orders->partitions[index], registers);
     }
     if (index == vcpu->partition->constant.index) {
         return MANAGER_INVALID;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "boot/boot.h"
+#include "health/health.h"
 #include "manager/check.h"
 #include "manager/manager.h"
 #include "manager/orders.h"
@@ -46,8 +47,8 @@ void manager_map(uint64_t *root, const struct partition *partition)
     }
     for (uint32_t i = 0; i < partition->constant.system->partition_count; i++) {
         if (i != partition->constant.index) {
-            boot_map(root, (uint64_t)(uintptr_t)orders->partitions[i], DESCRIPTION_PAGE_BYTES,
-                     MONITOR_CONSTANTS);
+            boot_map(root, (uint64_t)(uintptr_t)orders->partitions[i],
+                     (1 + health_pages()) * DESCRIPTION_PAGE_BYTES, MONITOR_CONSTANTS);
         }
     }
 }

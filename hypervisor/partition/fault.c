@@ -1,49 +1,90 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "partition/fault.h"
 
+#include "health/health.h"
 #include "hypervisor/processor.h"
+#include "hypervisor/registers.h"
 #include "partition/life.h"
 #include "partition/notice.h"
 
-/* Takes a pending SError, so that it is attributed to this processor's earlier accesses. */
-static void take_pending_errors(void)
+/* Exception class of an SError (Arm ARM, ESR_EL2.EC). */
+#define CLASS_SERROR 0x2fu
+
+/* Returns the error that an exception is: an SError, or else `other`. */
+static enum health_error error_of(uint64_t syndrome, enum health_error other)
 {
-    __asm__ volatile("dsb sy\n\tmsr daifclr, #4\n\tisb\n\tmsr daifset, #4" : : : "memory");
+    return (syndrome >> 26 & 0x3f) == CLASS_SERROR ? HEALTH_ERROR_SERROR : other;
 }
 
-/* Records the fault, and requests a stop of the partition. A later fault of the VCPU, before the
- * first one is reported, is not recorded. */
-static void stop(struct vcpu *vcpu, enum fault_kind kind, uint64_t pc, uint64_t syndrome,
-                 uint64_t address)
+/* Handles the error as the table of its partition says. Returns false if the partition goes on. A
+ * later fault of the VCPU, before the first one is reported on the terminal, is not reported. */
+static bool handle(struct vcpu *vcpu, enum fault_kind kind, const struct health_event *event)
 {
+    enum health_action action = health_raise(vcpu, event);
+
     vcpu->report.exits[EXIT_FAULT]++;
+    if (action == HEALTH_ACTION_IGNORE || action == HEALTH_ACTION_LOG) {
+        return false;
+    }
     if (vcpu->notice.fault == FAULT_NONE) {
-        vcpu->report.syndrome = syndrome;
-        vcpu->report.address = address;
-        vcpu->report.pc = pc;
+        vcpu->report.syndrome = event->syndrome;
+        vcpu->report.address = event->address;
+        vcpu->report.pc = event->pc;
         notice_fault(vcpu, kind);
     }
-    life_request(vcpu, REQUEST_STOP);
+    life_request(vcpu, action == HEALTH_ACTION_RESTART ? REQUEST_RECOVER : REQUEST_STOP);
+    return true;
 }
 
 void fault_stop(struct vcpu *vcpu, uint64_t pc, uint64_t syndrome, uint64_t address)
 {
-    stop(vcpu, FAULT_OF_GUEST, pc, syndrome, address);
+    (void)handle(vcpu, FAULT_OF_GUEST,
+                 &(struct health_event){
+                     .error = error_of(syndrome, HEALTH_ERROR_MEMORY_VIOLATION),
+                     .source = vcpu->processor,
+                     .address = address,
+                     .syndrome = syndrome,
+                     .pc = pc,
+                 });
 }
 
-void fault_stop_for_dma(struct vcpu *vcpu, uint32_t type, uint64_t address)
+bool fault_of_dma(struct vcpu *vcpu, const struct smmu_event *event)
 {
-    stop(vcpu, FAULT_OF_DMA, 0, type, address);
+    return handle(vcpu, FAULT_OF_DMA,
+                  &(struct health_event){
+                      .error = HEALTH_ERROR_REFUSED_DMA,
+                      .source = event->stream,
+                      .address = event->address,
+                      .syndrome = event->type,
+                  });
+}
+
+void fault_of_panic(struct vcpu *vcpu, uint64_t pc, uint64_t value)
+{
+    (void)handle(vcpu, FAULT_OF_PANIC,
+                 &(struct health_event){
+                     .error = HEALTH_ERROR_PANIC,
+                     .source = vcpu->processor,
+                     .address = value,
+                     .pc = pc,
+                 });
 }
 
 /* Not inline, because every exit asks for it and finds none. Returns true. */
-static __attribute__((noinline)) bool stop_for_device(uint64_t pc)
+static __attribute__((noinline)) bool handle_device(uint64_t pc)
 {
     struct processor *processor = processor_this();
     uint64_t syndrome = processor->device_syndrome;
 
     processor->device_syndrome = 0;
-    stop(processor->vcpu, FAULT_OF_DEVICE, pc, syndrome, processor->device_address);
+    (void)handle(processor->vcpu, FAULT_OF_DEVICE,
+                 &(struct health_event){
+                     .error = error_of(syndrome, HEALTH_ERROR_DEVICE_FAILURE),
+                     .source = processor->index,
+                     .address = processor->device_address,
+                     .syndrome = syndrome,
+                     .pc = pc,
+                 });
     return true;
 }
 
@@ -54,5 +95,5 @@ __attribute__((noinline)) bool fault_of_device(uint64_t pc)
     if (processor_this()->device_syndrome == 0) {
         return false;
     }
-    return stop_for_device(pc);
+    return handle_device(pc);
 }

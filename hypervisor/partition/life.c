@@ -6,6 +6,7 @@
 #include "console/uart.h"
 #include "gic/setup.h"
 #include "gic/sgi.h"
+#include "health/health.h"
 #include "hypervisor/processor.h"
 #include "hypervisor/registers.h"
 #include "partition/fault.h"
@@ -40,9 +41,10 @@
  *                                                                         the boot VCPU executes
  *
  * All of the first five phases are taken, whatever fails in one, so that as much as possible is
- * blocked and reset. The other ends of channels are told only if DMA is blocked: until then a
- * device may still write to a channel. A partition that is to be destroyed goes on to LOAD, also if
- * a stop is requested: its start ends there, once its memory is zeroed (manager/manager.c).
+ * blocked and reset. LOAD begins once a restart after an error need not wait any more. The other
+ * ends of channels are told only if DMA is blocked: until then a device may still write to a
+ * channel. A partition that is to be destroyed goes on to LOAD, also if a stop is requested: its
+ * start ends there, once its memory is zeroed (manager/manager.c).
  */
 
 static struct vcpu_power *power_of(const struct vcpu *vcpu)
@@ -145,6 +147,10 @@ void life_replace_request(struct vcpu *vcpu, enum partition_request request, con
 {
     struct partition *partition = vcpu->partition;
 
+    health_begin_account(partition);
+    if (partition->boot_vcpu.management.result == MANAGER_RESTARTS_USED_UP) {
+        partition->boot_vcpu.management.result = MANAGER_DONE;
+    }
     uart_hold_input(partition); /* what is typed from now on is for the guest that starts */
     notice_event(vcpu, event);
     /* Other VCPUs may still handle an earlier request; only the boot VCPU completes requests. */
@@ -358,6 +364,9 @@ static enum life_step load(struct vcpu *vcpu)
     if (!is_to_start(vcpu)) {
         return end_stopped(vcpu);
     }
+    if (health_has_to_wait(vcpu->partition)) {
+        return LIFE_POLL;
+    }
     if (load_continue(vcpu, &transition->load) == STEP_DONE) {
         begin_smmu_phase(transition, TRANSITION_PERMIT);
     }
@@ -409,6 +418,23 @@ static enum life_step continue_transition(struct vcpu *vcpu)
     }
 }
 
+/* Decides whether the partition restarts after an error, and begins to do so, or to stop it. On its
+ * boot VCPU, which alone replaces requests, so that no order of the terminal or the manager is
+ * lost. */
+static enum life_step begin_recovery(struct vcpu *vcpu)
+{
+    struct partition *partition = vcpu->partition;
+    bool restarts = health_admit_restart(vcpu);
+
+    notice_event(vcpu, restarts ? "restarts" : "stays stopped: it has used up its restarts");
+    if (!restarts) {
+        partition->boot_vcpu.management.result = MANAGER_RESTARTS_USED_UP;
+    }
+    vcpu->watch.request = restarts ? REQUEST_RESET : REQUEST_STOP;
+    __atomic_store_n(&partition->atomic.request, vcpu->watch.request, __ATOMIC_RELEASE);
+    return begin(partition);
+}
+
 /* Begins to complete the request, once all VCPUs have stopped. Only the boot VCPU does; the last of
  * the other VCPUs that stops wakes it. */
 static enum life_step complete_request(struct vcpu *vcpu)
@@ -419,7 +445,7 @@ static enum life_step complete_request(struct vcpu *vcpu)
         gic_send(partition, 0);
         return LIFE_SLEEP;
     }
-    return begin(partition);
+    return vcpu->watch.request == REQUEST_RECOVER ? begin_recovery(vcpu) : begin(partition);
 }
 
 static bool is_time_over(const struct request_watch *watch)
@@ -445,7 +471,7 @@ static enum life_step handle_request(struct vcpu *vcpu)
     struct request_watch *watch = &vcpu->watch;
     uint32_t missing = first_running(vcpu->partition);
 
-    if (watch->request != REQUEST_RESET && watch->request != REQUEST_STOP) {
+    if (watch->request == REQUEST_NONE || watch->request > REQUEST_RECOVER) {
         return LIFE_SLEEP;
     }
     if (missing == vcpu->partition->constant.described->vcpu_count) {
@@ -500,7 +526,10 @@ enum life_step life_continue(struct vcpu *vcpu)
 
     read_request(vcpu);
     if (is_boot_vcpu(vcpu) && vcpu->partition->boot_vcpu.transition.phase != TRANSITION_NONE) {
-        return continue_transition(vcpu);
+        /* An error while the partition starts at boot. Later starts have a request, which is kept.
+         */
+        return vcpu->watch.request == REQUEST_RECOVER ? begin_recovery(vcpu)
+                                                      : continue_transition(vcpu);
     }
     if (is_ready) {
         if (vcpu->watch.request == REQUEST_NONE) {

@@ -33,6 +33,9 @@ static void print_fault(const struct vcpu *vcpu, enum fault_kind kind)
 
     if (kind == FAULT_OF_DMA) {
         refused_dma_print(vcpu);
+    } else if (kind == FAULT_OF_PANIC) {
+        terminal_add_fault(vcpu->partition, "is stopped: core %u, panic with value 0x%lx, pc 0x%lx",
+                           vcpu->processor, report->address, report->pc);
     } else if (report->address == FAULT_ADDRESS_UNKNOWN) {
         terminal_add_fault(vcpu->partition,
                            "is stopped: core %u, address unknown, syndrome 0x%lx, pc 0x%lx",

@@ -130,6 +130,22 @@ static bool will_block_dma(const struct partition *partition)
            partition->boot_vcpu.transition.phase <= TRANSITION_EVENTS;
 }
 
+/* The partition goes on after refused DMA, which is not blocked. The SMMU's interrupt stays
+ * disabled until a second is over, however many events the partition's devices cause: the next one
+ * of these is handled then. Those that wait before it are dropped, because events of others are
+ * behind them.
+ */
+static void go_on(const struct vcpu *vcpu, struct refused *place)
+{
+    enum event_outcome outcome = EVENT_DROPPED;
+    uint32_t partition;
+
+    for (unsigned i = 0; i < EVENTS_AT_ONCE && outcome == EVENT_DROPPED; i++) {
+        outcome = forward_event(vcpu, &partition);
+    }
+    __atomic_store_n(&place->state, REFUSED_NONE, __ATOMIC_RELEASE);
+}
+
 void refused_dma_take(struct vcpu *vcpu)
 {
     struct partition *partition = vcpu->partition;
@@ -143,8 +159,9 @@ void refused_dma_take(struct vcpu *vcpu)
         return;
     }
     __atomic_store_n(&place->state, REFUSED_TAKEN, __ATOMIC_RELAXED);
-    if (__atomic_load_n(&partition->atomic.request, __ATOMIC_ACQUIRE) == REQUEST_NONE) {
-        fault_stop_for_dma(vcpu, place->event.type, place->event.address);
+    if (__atomic_load_n(&partition->atomic.request, __ATOMIC_ACQUIRE) == REQUEST_NONE &&
+        !fault_of_dma(vcpu, &place->event)) {
+        go_on(vcpu, place);
     }
 }
 

@@ -30,8 +30,9 @@ void refused_dma_watch(const struct vcpu *vcpu);
  * STEP_DONE. On its boot VCPU. */
 enum step_outcome refused_dma_discard(const struct vcpu *vcpu, uint32_t *event);
 
-/* Stops the partition for the first DMA that the SMMU refused. Later events, until the devices are
- * reset, change nothing. On its boot VCPU. */
+/* Handles the first DMA of the partition that the SMMU refused: an error of the partition. If the
+ * partition stops or restarts, later events change nothing until the devices are reset. If it goes
+ * on, one event in a second is handled at most. On its boot VCPU. */
 void refused_dma_take(struct vcpu *vcpu);
 
 /* Prints the report of the DMA for which refused_dma_take() stopped the partition. On its boot

@@ -9,13 +9,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A request to stop all VCPUs of a partition, and then to leave it stopped or to restart it. Once
- * it is completed: REQUEST_STOPPED, or REQUEST_FAILED if the partition's devices may still act for
- * it (PARTITION_STATE_FAILED). */
+/* A request to stop all VCPUs of a partition, and then to leave it stopped or to restart it.
+ * REQUEST_RECOVER follows from an error that restarts the partition: when the VCPUs have stopped,
+ * the boot VCPU replaces it by REQUEST_RESET, or by REQUEST_STOP if the partition has used up its
+ * restarts (health/health.h). Once a request is completed: REQUEST_STOPPED, or REQUEST_FAILED if
+ * the partition's devices may still act for it (PARTITION_STATE_FAILED). */
 enum partition_request {
     REQUEST_NONE,
     REQUEST_STOP,
     REQUEST_RESET,
+    REQUEST_RECOVER,
     REQUEST_STOPPED,
     REQUEST_FAILED
 };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Ends the machine by semihosting if the boot arguments request it, otherwise by the firmware's
- * PSCI (Arm DEN 0022, "SYSTEM_OFF", "SYSTEM_RESET"), otherwise by halting the processor.
+ * PSCI (Arm DEN 0022, "SYSTEM_OFF", "SYSTEM_RESET"), otherwise by halting the processor. A panic is
+ * first reported to a hypervisor that monitors the partition: it may restart it.
  */
 #include "machine/machine.h"
 
@@ -19,6 +20,7 @@ enum firmware { FIRMWARE_NONE, FIRMWARE_BY_HYPERVISOR_CALL, FIRMWARE_BY_MONITOR_
 static struct {
     enum firmware firmware;
     bool semihosting;
+    bool has_reported; /* a panic, or has begun to */
 } machine;
 
 static bool property_is(int node, const char *name, const char *wanted)
@@ -63,10 +65,26 @@ uint64_t machine_call(uint32_t function)
                : UINT64_MAX;
 }
 
+/* Reports a panic to a hypervisor that monitors the partition. Once, because a failure of the
+ * search for its node comes here again. */
+static void report_panic(void)
+{
+    if (machine.has_reported) {
+        return;
+    }
+    machine.has_reported = true;
+    if (devicetree_next_compatible(-1, "bulkhead,health") >= 0) {
+        (void)machine_call(CALL_HEALTH_REPORT); /* W1 is 0: HEALTH_REPORT_PANIC */
+    }
+}
+
 void machine_stop(int status)
 {
     if (machine.semihosting) {
         arch_semihosting_exit(status);
+    }
+    if (status == PANIC_STATUS) {
+        report_panic();
     }
     (void)machine_call(PSCI_SYSTEM_OFF);
     arch_halt();

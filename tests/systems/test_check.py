@@ -13,10 +13,13 @@ from bulkhead.system.check import check
 from bulkhead.system.model import (
     Console,
     Dma,
+    HealthAction,
+    HealthError,
     Interrupts,
     Maintenance,
     PciAddress,
     Restart,
+    RestartLimit,
     Unmapped,
     VcpuPolicy,
 )
@@ -90,7 +93,7 @@ def test_all_keys() -> None:
     assert (other.restart, other.unmapped) == (Restart.NEVER, Unmapped.STOP)
     assert (one.interrupts, other.interrupts) == (Interrupts.LISTED, None)
     assert (one.maintenance, other.maintenance) == (Maintenance.BROADCAST, Maintenance.LOCAL)
-    assert (other.line, other.line_of("dma"), other.line_of("initrd")) == (26, 31, 26)
+    assert (other.line, other.line_of("dma"), other.line_of("initrd")) == (32, 37, 32)
     assert one.vcpus == ()
     assert [(each.name, each.policy, each.budget, each.period) for each in other.vcpus] == [
         ("net", VcpuPolicy.IO, 10_000_000, 100_000_000),
@@ -100,8 +103,19 @@ def test_all_keys() -> None:
     net, control, apps = other.vcpus
     assert net.threads == ("net-bottom-half", "network")
     assert (control.threads, apps.threads) == (("control",), ("*",))
-    assert (control.line, control.line_of("period"), control.line_of("policy")) == (51, 53, 51)
+    assert (control.line, control.line_of("period"), control.line_of("policy")) == (57, 59, 57)
     assert (one.kept_bytes, other.kept_bytes) == (0, 8 << 10)
+    assert other.health is None
+    assert one.health is not None
+    assert one.health.actions == {
+        HealthError.MEMORY_VIOLATION: HealthAction.RESTART,
+        HealthError.SERROR: HealthAction.STOP,
+        HealthError.REFUSED_DMA: HealthAction.LOG,
+        HealthError.DEVICE_FAILURE: HealthAction.IGNORE,
+        HealthError.PANIC: HealthAction.STOP,
+    }
+    assert one.health.limit == RestartLimit(3, 1500)
+    assert (one.health.line, one.health.line_of("restarts")) == (24, 29)
 
 
 def test_unknown_system_suggests_the_nearest_name() -> None:

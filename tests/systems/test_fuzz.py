@@ -26,6 +26,7 @@ _WORDS = (
     '"small"', '"large"', '"\u2028"', "\x00", "\ufeff", "é",
     "[[channel]]", "channel", "from", "to", "size", "kind", "one_way", '"64 KiB"', '"value"',
     "[[partition.vcpu]]", "vcpu", "budget", "period", "threads", '"10 ms"', '"main"', '"*"',
+    "[partition.health]", "health", "panic", "restarts", '"restart"', '"5 in 60 s"',
 )  # fmt: skip
 
 
@@ -52,6 +53,13 @@ _VALUES = {
     "pci": ('["00:02.0"]', '["00:05.0", "00:02.1"]', '["00:00.0"]', '["ff:1f.7"]', "[]"),
     "dma": ('"none"', '"smmu"', '"trusted"'),
     "console": ('"output"', '"interactive"', '"none"'),
+    "health": (
+        "{}",
+        '{ panic = "restart" }',
+        '{ memory_violation = "restart", restarts = "16 in 60 s" }',
+        '{ refused_dma = "log", restarts = "0 in 0 s" }',
+        '{ serror = "ignore", watchdog = 1 }',
+    ),
     "vcpu": (
         "[]",
         '[{ name = "a", budget = "1 ms", period = "10 ms" }]',

@@ -92,7 +92,7 @@ def test_no_arguments_show_the_commands() -> None:
 
 def test_unknown_command_lists_the_commands() -> None:
     line = refused("lunch")
-    names = "setup, build, run, check, stat, top, partition, trace, test, bench"
+    names = "setup, build, run, check, stat, top, log, partition, trace, test, bench"
     assert f"no command 'lunch'; the commands are: {names}" in line
 
 

@@ -217,8 +217,22 @@ size = "64 KiB"
             "",
             "the image has no code for a manager: partition 0x0",
         ),
+        (
+            "hypervisor",
+            _ONE + _OTHER + "[partition.health]\n",
+            "",
+            "the image has no code for health monitoring: partition 0x1",
+        ),
     ],
-    ids=["listed", "two-security-states", "one-security-state", "shared", "channel", "manager"],
+    ids=[
+        "listed",
+        "two-security-states",
+        "one-security-state",
+        "shared",
+        "channel",
+        "manager",
+        "health",
+    ],
 )
 def test_system_that_the_image_has_no_code_for(
     start_guest: StartGuest,

@@ -275,6 +275,24 @@ def top(name: str) -> None:
 
 
 @bulkhead.command(context_settings=_CONTEXT)
+@click.argument("name", metavar="[NAME|FILE]", default="demo")
+@click.option("--partition", metavar="PARTITION", help="Show the errors of this partition alone.")
+@click.option("--json", "json_path", type=click.Path(path_type=Path), metavar="FILE",
+              help="Write the records to this file, too.")  # fmt: skip
+def log(name: str, partition: str | None, json_path: Path | None) -> None:
+    """Print the errors of a running system's partitions, and what followed from each.
+
+    The default system is demo. The log of a partition is in the hypervisor's memory, and outlives
+    the partition. Only partitions with a table [partition.health] have one (docs/recovery.md).
+    """
+    from bulkhead.inspecting.log_command import log_system
+    from bulkhead.output_path import check_output_path
+
+    check_output_path(json_path, "--json")
+    log_system(name, partition, json_path)
+
+
+@bulkhead.command(context_settings=_CONTEXT)
 @click.argument("action", metavar="list|create|start|stop|replace|destroy")
 @click.argument("name", metavar="[PARTITION]", required=False)
 @click.option("--image", type=click.Path(path_type=Path), metavar="FILE",

@@ -71,13 +71,22 @@ enum call_result {
  * the caller, and rings the doorbell of the other end. */
 #define CALL_CHANNEL_SET_STATE 0x86000021u
 
+/* Health monitoring, for partitions that are monitored (arch/health.h). W1 is enum health_report,
+ * X2 a number that the log shows. Has no result if the table of the caller's partition says that it
+ * stops or restarts. Otherwise X0 is CALL_SUCCESS, and the guest continues. */
+#define CALL_HEALTH_REPORT 0xc6000030u
+
+enum health_report {
+    HEALTH_REPORT_PANIC /* the guest found an error after which it does not go on */
+};
+
 /*
  * Calls about partitions, for the boot VCPU of the manager. X1 is the index of a partition in the
  * system file. X0 is enum manager_result, unless stated otherwise. An order is given when the call
  * returns MANAGER_DONE; the partition carries it out later.
  */
 /* X0: enum partition_state, or MANAGER_INVALID. X1: the result of the last order, or why the
- * partition failed. */
+ * partition failed or stays stopped. X2: number of its errors, 0 if it is not monitored. */
 #define CALL_PARTITION_STATUS 0xc6000010u
 /* Orders: CALL_PARTITION_CREATE + enum order_command. */
 #define CALL_PARTITION_CREATE 0xc6000011u
@@ -92,6 +101,18 @@ enum call_result {
  * the partition has not taken the last order. X1: as X2 of CALL_PARTITION_REPLACE; 0: it loads its
  * own image. */
 #define CALL_PARTITION_IMAGE 0xc6000016u
+
+/* Reads the log of a partition (arch/health.h). X2: number of a record. X3: enum
+ * log_part. X0: MANAGER_DONE, or MANAGER_INVALID if the log has no such record any more. */
+#define CALL_PARTITION_LOG 0xc6000017u
+
+enum log_part {
+    /* The first record from number X2 on. X1: its number, 0: there is none yet. X2: time. X3: error
+     * in bits 15:0, action in 31:16, source in 63:32. */
+    LOG_PART_EVENT,
+    /* The record with number X2. X1: address. X2: syndrome. X3: program counter. */
+    LOG_PART_PLACE
+};
 
 #define CALL_PARTITIONS_MAX 8u /* partitions of a system */
 
@@ -122,6 +143,8 @@ enum manager_result {
     /* Results of a start or a stop, with PARTITION_STATE_FAILED. */
     MANAGER_NOT_ISOLATED = -10, /* DMA of the partition's devices may go on */
     MANAGER_RESET_FAILED = -11, /* a device or the GIC was not reset; DMA is blocked */
+    /* The partition was stopped for an error, because it has used up its restarts. */
+    MANAGER_RESTARTS_USED_UP = -12,
 };
 
 #endif

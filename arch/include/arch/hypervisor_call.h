@@ -6,8 +6,9 @@
 #include <stdint.h>
 
 struct hypervisor_answer {
-    int64_t result; /* X0 */
-    uint64_t value; /* X1 */
+    int64_t result;         /* X0 */
+    uint64_t value;         /* X1 */
+    uint64_t second, third; /* X2, X3 */
 };
 
 /* Calls a function of the hypervisor, with three arguments in X1 to X3. Orders no accesses to
@@ -26,7 +27,7 @@ static inline struct hypervisor_answer hypervisor_call(uint32_t function, uint64
                      :
                      : "x4", "x5", "x6", "x7", "x8", "x9", "x10", "x11", "x12", "x13", "x14", "x15",
                        "x16", "x17", "memory");
-    return (struct hypervisor_answer){(int64_t)x0, x1};
+    return (struct hypervisor_answer){(int64_t)x0, x1, x2, x3};
 }
 
 #endif

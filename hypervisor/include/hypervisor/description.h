@@ -12,12 +12,13 @@
 #ifndef HYPERVISOR_DESCRIPTION_H
 #define HYPERVISOR_DESCRIPTION_H
 
+#include <arch/health.h>
 #include <arch/hypercalls.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #define DESCRIPTION_MAGIC   UINT64_C(0x444145484b4c5542) /* "BULKHEAD" */
-#define DESCRIPTION_VERSION 16u
+#define DESCRIPTION_VERSION 17u
 
 #define DESCRIPTION_CORES_MAX      16u
 #define DESCRIPTION_PARTITIONS_MAX CALL_PARTITIONS_MAX
@@ -31,6 +32,7 @@
 #define DESCRIPTION_CHANNELS_MAX   16u
 #define DESCRIPTION_ENDS_MAX       8u  /* ends of a channel */
 #define DESCRIPTION_SPI_WORDS      32u /* bit i % 32 of word i / 32 is INTID i; word 0 is 0 */
+#define DESCRIPTION_RESTARTS_MAX   16u /* restarts of a partition within a window */
 
 /* Sizes of the two address ranges of a PCI host for channels: ECAM of one bus, and the window for
  * BARs. */
@@ -148,6 +150,21 @@ struct description_function {
 #define DESCRIPTION_INTERRUPT_MODE_DIRECT 0u /* the core takes them at EL1 (Group 1) */
 #define DESCRIPTION_INTERRUPT_MODE_LISTED 1u /* EL2 takes them and writes list registers */
 
+/* Bounds of a window in milliseconds. */
+#define DESCRIPTION_WINDOW_MIN UINT64_C(1000)
+#define DESCRIPTION_WINDOW_MAX UINT64_C(86400000)
+
+/* Health monitoring of a partition. All zero: the partition is not monitored, and each error stops
+ * it. */
+struct description_health {
+    uint32_t is_monitored; /* 1: errors are recorded, and have these actions */
+    /* Restarts after errors that the partition may have within a window of time; then it is
+     * stopped. 0 unless HEALTH_ACTION_RESTART is an action. */
+    uint32_t restarts;
+    uint64_t window;     /* milliseconds; 0 without restarts */
+    uint8_t actions[16]; /* by enum health_error: enum health_action; 0 beyond the table's errors */
+};
+
 struct description_partition {
     char name[DESCRIPTION_NAME_BYTES];
     uint64_t entry;            /* guest address of the first instruction */
@@ -196,6 +213,7 @@ struct description_partition {
     struct description_function functions[DESCRIPTION_FUNCTIONS_MAX];
     uint32_t interrupts[DESCRIPTION_SPI_WORDS]; /* SPIs that the partition owns */
     uint32_t edges[DESCRIPTION_SPI_WORDS];      /* edge-triggered SPIs of these */
+    struct description_health health;
 };
 
 /* Returns the core of the partition's boot VCPU. Monitors route the hypervisor's interrupts that

@@ -22,6 +22,10 @@
 
 #define instruction_barrier() __asm__ volatile("isb" : : : "memory")
 
+/* Takes a pending SError, so that it is attributed to this processor's earlier accesses. */
+#define take_pending_errors() \
+    __asm__ volatile("dsb sy\n\tmsr daifclr, #4\n\tisb\n\tmsr daifset, #4" : : : "memory")
+
 /* Encodings of registers whose names assemblers accept only for later versions of the
  * architecture. */
 #define HFGRTR_EL2    s3_4_c1_c1_4

@@ -27,7 +27,7 @@ enum exit_cause {
     EXIT_CACHE,         /* maintenance by set and way */
     EXIT_REGISTER,      /* any other system register */
     EXIT_INTERRUPT,     /* an interrupt of the hypervisor: message from a monitor, terminal, SMMU */
-    EXIT_FAULT,         /* a fault, for which the partition was stopped or the guest got an abort */
+    EXIT_FAULT,         /* a fault: an error of the partition, or the guest got an abort */
     EXIT_LISTED,        /* an interrupt of the guest, for a list register */
     EXIT_WAIT,          /* WFI on a shared core */
     EXIT_HYPERCALL,     /* any other call by HVC or SMC */
@@ -47,16 +47,17 @@ struct vcpu_report {
     uint64_t refused; /* accesses refused, and exceptions given to the guest for an access */
     uint64_t exits[EXIT_CAUSES];
     /* The last fault: ESR_EL2, the guest physical address, the program counter. For refused DMA:
-     * the type of the SMMU's event, the address, 0. */
+     * the type of the SMMU's event, the address, 0. For a panic: 0, the reported value, the program
+     * counter. */
     uint64_t syndrome, address, pc;
     /* On a shared core: ticks of CNTPCT_EL0 that were charged to the VCPU, and how often the
      * processor changed to it. */
     uint64_t used, switches;
 };
 
-/* Faults: an access or exception of the guest, a device that did not answer the monitor, and DMA
- * that the SMMU refused. */
-enum fault_kind { FAULT_NONE, FAULT_OF_GUEST, FAULT_OF_DEVICE, FAULT_OF_DMA };
+/* Faults: an access or exception of the guest, a device that did not answer the monitor, DMA that
+ * the SMMU refused, and a panic that the guest reported. */
+enum fault_kind { FAULT_NONE, FAULT_OF_GUEST, FAULT_OF_DEVICE, FAULT_OF_DMA, FAULT_OF_PANIC };
 
 /* Reports of a VCPU that the terminal still has to print. Its guest does not execute any more
  * (partition/notice.h). */

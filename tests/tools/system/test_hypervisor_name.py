@@ -48,6 +48,7 @@ def test_board_has_one_security_state() -> None:
 )
 @pytest.mark.parametrize("managed", [False, True])
 @pytest.mark.parametrize("connected", [False, True])
+@pytest.mark.parametrize("monitored", [False, True])
 def test_name(
     tmp_path: Path,
     keys: str,
@@ -56,6 +57,7 @@ def test_name(
     of_two_states: str,
     managed: bool,
     connected: bool,
+    monitored: bool,
 ) -> None:
     manager = 'manager = true\nstaging = "4 MiB"\n' if managed else ""
     system = _system(
@@ -63,8 +65,10 @@ def test_name(
         _partition("one", 0, keys if core == 0 else ""),
         _partition("other", core, keys),
         _partition("third", 2, manager),
+        "[partition.health]\n" if monitored else "",
         _CHANNEL if connected else "",
     )
     rest = ("-managed" if managed else "") + ("-connected" if connected else "")
+    rest += "-health" if monitored else ""
     assert hypervisor_name(system, _BOARD) == f"hypervisor{of_one_state}{rest}"
     assert hypervisor_name(system, _TWO_STATES) == f"hypervisor{of_two_states}{rest}"

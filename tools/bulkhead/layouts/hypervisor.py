@@ -5,7 +5,7 @@ from ctypes import LittleEndianStructure, c_char, c_uint8, c_uint16, c_uint32, c
 from enum import IntEnum
 
 DESCRIPTION_MAGIC = 0x444145484B4C5542
-DESCRIPTION_VERSION = 16
+DESCRIPTION_VERSION = 17
 DESCRIPTION_CORES_MAX = 16
 DESCRIPTION_PARTITIONS_MAX = 8
 DESCRIPTION_VCPUS_MAX = 16
@@ -18,6 +18,9 @@ DESCRIPTION_FUNCTIONS_MAX = 8
 DESCRIPTION_CHANNELS_MAX = 16
 DESCRIPTION_ENDS_MAX = 8
 DESCRIPTION_SPI_WORDS = 32
+DESCRIPTION_RESTARTS_MAX = 16
+DESCRIPTION_WINDOW_MIN = 1_000
+DESCRIPTION_WINDOW_MAX = 86_400_000
 DESCRIPTION_HOST_ECAM_BYTES = 0x100000
 DESCRIPTION_HOST_WINDOW_BYTES = 0x10000
 DESCRIPTION_PAGE_BYTES = 4096
@@ -36,6 +39,8 @@ SMMU_BYTES = 0x20000
 SPI_FIRST = 32
 SPI_LIMIT = 1020
 REPORT_MAGIC = 0x555043564B4C5542
+HEALTH_MAGIC = 0x48544C484B4C5542
+HEALTH_LOG_RECORDS = 64
 PROFILE_PARTS = 10
 PROFILE_PARTS_A_SECOND = 100
 SCHEDULER_TRACE_BYTES = 0x10000
@@ -95,6 +100,28 @@ class DescriptionChannelFunction(IntEnum):
     NONE = 0
     WHOLE = 1
     CONTROL = 2
+
+
+class HealthError(IntEnum):
+    """enum health_error"""
+
+    MEMORY_VIOLATION = 0
+    REFUSED_DMA = 1
+    SERROR = 2
+    DEVICE_FAILURE = 3
+    PANIC = 4
+    WATCHDOG = 5
+    HEARTBEAT = 6
+    RESTARTS = 7
+
+
+class HealthAction(IntEnum):
+    """enum health_action"""
+
+    STOP = 0
+    IGNORE = 1
+    LOG = 2
+    RESTART = 3
 
 
 class ExitCause(IntEnum):
@@ -216,6 +243,18 @@ class DescriptionFunction(LittleEndianStructure):
     )
 
 
+class DescriptionHealth(LittleEndianStructure):
+    """struct description_health"""
+
+    _pack_ = 1
+    _fields_ = (
+        ("is_monitored", c_uint32),
+        ("restarts", c_uint32),
+        ("window", c_uint64),
+        ("actions", c_uint8 * 16),
+    )
+
+
 class DescriptionPartition(LittleEndianStructure):
     """struct description_partition"""
 
@@ -257,6 +296,7 @@ class DescriptionPartition(LittleEndianStructure):
         ("functions", DescriptionFunction * 8),
         ("interrupts", c_uint32 * 32),
         ("edges", c_uint32 * 32),
+        ("health", DescriptionHealth),
     )
 
 
@@ -534,4 +574,42 @@ class Partition(LittleEndianStructure):
         ("_208", c_uint8 * 2852),
         ("distribution", Distribution),
         ("_4092", c_uint8 * 4),
+    )
+
+
+class HealthRecord(LittleEndianStructure):
+    """struct health_record"""
+
+    _pack_ = 1
+    _fields_ = (
+        ("number", c_uint64),
+        ("time", c_uint64),
+        ("address", c_uint64),
+        ("syndrome", c_uint64),
+        ("pc", c_uint64),
+        ("error", c_uint16),
+        ("action", c_uint16),
+        ("source", c_uint32),
+    )
+
+
+class HealthLog(LittleEndianStructure):
+    """struct health_log"""
+
+    _pack_ = 1
+    _fields_ = (
+        ("written", c_uint64),
+        ("records", HealthRecord * 64),
+    )
+
+
+class Health(LittleEndianStructure):
+    """struct health"""
+
+    _pack_ = 1
+    _fields_ = (
+        ("magic", c_uint64),
+        ("_8", c_uint8 * 152),
+        ("errors", c_uint64),
+        ("log", HealthLog),
     )

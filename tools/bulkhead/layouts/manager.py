@@ -4,7 +4,7 @@
 from ctypes import LittleEndianStructure, c_int32, c_uint32, c_uint64
 from enum import IntEnum
 
-REQUEST_PAGE_MAGIC = 0x31474E414D4B4C42
+REQUEST_PAGE_MAGIC = 0x32474E414D4B4C42
 RESULT_NOT_REACHED = -100
 
 
@@ -42,6 +42,7 @@ class ManagerResult(IntEnum):
     CHANGED = -9
     NOT_ISOLATED = -10
     RESET_FAILED = -11
+    RESTARTS_USED_UP = -12
 
 
 class Staged(LittleEndianStructure):
@@ -69,4 +70,6 @@ class RequestPage(LittleEndianStructure):
         ("result", c_int32),
         ("states", c_int32 * 8),
         ("images", c_uint32 * 8),
+        ("results", c_int32 * 8),
+        ("errors", c_uint32 * 8),
     )

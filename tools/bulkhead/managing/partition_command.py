@@ -8,7 +8,8 @@ from pathlib import Path
 
 from bulkhead import console
 from bulkhead.errors import UserError
-from bulkhead.managing.partitions import Command, Requests, State, check_image, refusal
+from bulkhead.layouts.manager import ManagerResult
+from bulkhead.managing.partitions import Answer, Command, Requests, State, check_image, refusal
 from bulkhead.running.attach import Running, attach
 from bulkhead.running.machine_memory import map_range
 from bulkhead.system.problems import choose, show
@@ -24,14 +25,14 @@ def partition_command(action: str, name: str | None, image: Path | None, system:
     qmp.close()
     requests = _requests(running)
     if command is Command.LIST:
-        _print(running.partitions, requests.list().states)
+        _print(running.partitions, requests.list(), range(len(running.partitions)))
         return
     index = _index(running.partitions, name or "")
     answer = requests.order(command, index, content)
     if answer.result != 0:
         what, fix = refusal(answer.result)
         raise UserError(f"{action} of partition {show(name)}: {what}", fix)
-    _print([name or ""], [answer.states[index]])
+    _print(running.partitions, answer, [index])
 
 
 def _command(action: str) -> Command:
@@ -85,7 +86,18 @@ def _index(partitions: Sequence[str], name: str) -> int:
     return partitions.index(name)
 
 
-def _print(names: Sequence[str], states: Sequence[int]) -> None:
+def _print(names: Sequence[str], answer: Answer, partitions: Sequence[int]) -> None:
+    for index in partitions:
+        line = f"{names[index]:15} {describe(answer, index)}"
+        console.results().print(line, markup=False, highlight=False)
+
+
+def describe(answer: Answer, partition: int) -> str:
+    """Return the state of a partition, and what the manager knows of its errors."""
     known = {state.value: state.name.lower() for state in State}
-    for name, state in zip(names, states, strict=False):
-        console.results().print(f"{name:15} {known.get(state, 'unknown')}", markup=False)
+    parts = [known.get(answer.states[partition], "unknown")]
+    if errors := answer.errors[partition]:
+        parts.append(f"{errors} error{'s' if errors > 1 else ''}")
+    if answer.results[partition] == ManagerResult.RESTARTS_USED_UP:
+        parts.append("has used up its restarts")
+    return ", ".join(parts)

@@ -71,6 +71,10 @@ _REFUSALS = {
         "it executes no more, but its devices are not reset",
         "stop or destroy it again; if that fails, reset the board",
     ),
+    ManagerResult.RESTARTS_USED_UP: (
+        "it was stopped for an error, and has used up its restarts",
+        "see ./bulkhead log, and start it again",
+    ),
     manager.RESULT_NOT_REACHED: ("it did not get into that state", "see the system's terminal"),
 }
 
@@ -82,6 +86,8 @@ class Answer:
     result: int
     states: tuple[int, ...]  # by partition
     images: tuple[int, ...]  # by partition: offset of its staged image, plus 1; 0: none
+    results: tuple[int, ...]  # by partition: of its last order, or why it failed or stays stopped
+    errors: tuple[int, ...]  # by partition: the number of its errors
 
 
 class Requests:
@@ -129,7 +135,13 @@ class Requests:
             raise UserError(
                 "the manager does not serve requests", "wait until it says that it listens"
             )
-        return Answer(page.result, tuple(page.states), tuple(page.images))
+        return Answer(
+            page.result,
+            tuple(page.states),
+            tuple(page.images),
+            tuple(page.results),
+            tuple(page.errors),
+        )
 
     def _copy(self) -> RequestPage:
         return RequestPage.from_buffer_copy(self._memory, self._page)

@@ -73,7 +73,8 @@ def hypervisor_name(system: System, board: BoardTree) -> str:
     cores = "-shared" if system.shared_cores else listed  # shared cores include listed interrupts
     managed = "-managed" if system.manager else ""
     connected = "-connected" if system.channels else ""
-    return f"hypervisor{cores}{managed}{connected}"
+    health = "-health" if system.monitors_health else ""
+    return f"hypervisor{cores}{managed}{connected}{health}"
 
 
 def assemble(

@@ -18,6 +18,7 @@ from bulkhead.system.credit_cores import core_rules
 from bulkhead.system.description import CORES_MAX, DEVICES_MAX, FUNCTIONS_MAX, PARTITIONS_MAX
 from bulkhead.system.elf_image import Executable
 from bulkhead.system.emulated import rules_of_devices
+from bulkhead.system.health_rules import health_rules
 from bulkhead.system.images import (
     executable,
     image_bytes,
@@ -506,6 +507,7 @@ _RULES_OF_ANY_BOARD: tuple[Callable[[System], Iterator[Problem]], ...] = (
     rules_of_devices,
     vcpu_rules,
     manager_rules,
+    health_rules,
     channel_rules,
 )
 _RULES_OF_A_BOARD: tuple[Rule, ...] = (

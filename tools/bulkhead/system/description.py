@@ -34,6 +34,9 @@ PERIOD_MAX = hypervisor.DESCRIPTION_PERIOD_MAX
 QUANTUM_MIN = hypervisor.DESCRIPTION_QUANTUM_MIN
 QUANTUM_MAX = hypervisor.DESCRIPTION_QUANTUM_MAX
 WEIGHT_MAX = hypervisor.DESCRIPTION_WEIGHT_MAX
+RESTARTS_MAX = hypervisor.DESCRIPTION_RESTARTS_MAX
+WINDOW_MIN = hypervisor.DESCRIPTION_WINDOW_MIN
+WINDOW_MAX = hypervisor.DESCRIPTION_WINDOW_MAX
 
 Core = hypervisor.DescriptionCore
 Vcpu = hypervisor.DescriptionVcpu
@@ -41,6 +44,7 @@ Memory = hypervisor.DescriptionMemory
 Device = hypervisor.DescriptionDevice
 Image = hypervisor.DescriptionImage
 Function = hypervisor.DescriptionFunction
+Health = hypervisor.DescriptionHealth
 Partition = hypervisor.DescriptionPartition
 Board = hypervisor.DescriptionBoard
 Manager = hypervisor.DescriptionManager
@@ -60,6 +64,7 @@ UNMAPPED = _choices(hypervisor.DescriptionUnmapped)
 MAINTENANCE = _choices(hypervisor.DescriptionMaintenance)
 INTERRUPT_MODE = _choices(hypervisor.DescriptionInterruptMode)
 SERVER = hypervisor.DescriptionServer
+HEALTH_ACTION = _choices(hypervisor.HealthAction)
 CHANNEL_FUNCTION = _choices(hypervisor.DescriptionChannelFunction)
 
 

@@ -224,6 +224,10 @@ def _own_nodes(place: Place, board: BoardTree) -> Iterator[str]:
     yield '\t\tcompatible = "arm,psci-1.0", "arm,psci-0.2";'
     yield '\t\tmethod = "hvc";'
     yield "\t};"
+    if place.partition.health:  # our kernel then reports its panics
+        yield "\thealth {"
+        yield '\t\tcompatible = "bulkhead,health";'
+        yield "\t};"
     for end in place.channels:
         if not end.is_function:
             yield from _channel_node(end, board)

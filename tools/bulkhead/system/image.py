@@ -10,13 +10,14 @@ from pathlib import Path
 
 from bulkhead.building.build import BuildFailure
 from bulkhead.errors import UserError
+from bulkhead.layouts.hypervisor import HealthError
 from bulkhead.system import dax, description, tree_seeds
 from bulkhead.system.board_tree import interrupts, registers
 from bulkhead.system.core_analysis import aligned_partitions, supplies
 from bulkhead.system.credit_cores import Slots, slots
 from bulkhead.system.guest_tree import guest_tree
 from bulkhead.system.layout import ChannelEnd, Layout, Place, page_up, section_bytes
-from bulkhead.system.model import Console, Partition
+from bulkhead.system.model import Console, Health, Partition
 from bulkhead.system.overheads import passed_costs
 from bulkhead.system.place_rules import check_places, device_pages
 
@@ -193,6 +194,16 @@ def _server(partition: Partition, *, is_aligned: bool) -> int:
     return description.SERVER.DEFERRABLE if is_aligned else description.SERVER.SPORADIC
 
 
+def _describe_health(health: Health) -> description.Health:
+    described = description.Health(is_monitored=1)
+    for error, action in health.actions.items():
+        described.actions[HealthError[error.name]] = description.HEALTH_ACTION[action.value]
+    if health.limit:
+        described.restarts = health.limit.most
+        described.window = health.limit.window_ms
+    return described
+
+
 def _describe_partition(
     place: Place, layout: Layout, aligned: frozenset[str]
 ) -> description.Partition:
@@ -262,6 +273,8 @@ def _describe_partition(
         described.channel_host = place.channel_host.start
     if place.times:
         described.times = place.times.start
+    if partition.health:
+        described.health = _describe_health(partition.health)
     devices = device_pages(partition, board)
     described.device_count = len(devices)
     for number, pages in enumerate(devices):

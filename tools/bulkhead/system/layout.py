@@ -259,6 +259,7 @@ def make_layout(
     own += _channel_tables(system)
     own += _dax_tables(system)
     own += _kept_tables(system)
+    own += PAGE_BYTES * len(system.partitions) if system.monitors_health else 0
     free = [Range(*each) for each in board.memories]
     for each in board.kept_memory:
         _withdraw(free, Range(*each))

@@ -77,6 +77,25 @@ class Scheduler(Enum):
     CREDIT = "credit"  # by weights
 
 
+class HealthError(Enum):
+    """An error of a partition, as its key in the table [partition.health]."""
+
+    MEMORY_VIOLATION = "memory_violation"
+    REFUSED_DMA = "refused_dma"
+    SERROR = "serror"
+    DEVICE_FAILURE = "device_failure"
+    PANIC = "panic"
+
+
+class HealthAction(Enum):
+    """The reaction of the hypervisor to an error."""
+
+    STOP = "stop"
+    IGNORE = "ignore"
+    LOG = "log"
+    RESTART = "restart"
+
+
 class VcpuPolicy(Enum):
     """The work that a VCPU's budget is for."""
 
@@ -146,6 +165,41 @@ class Cores:
 
 
 @dataclass(frozen=True)
+class RestartLimit:
+    """The restarts after errors that a partition may have within a window of time."""
+
+    most: int
+    window_ms: int
+
+
+@dataclass(frozen=True)
+class Health:
+    """The table [partition.health]: what follows from each error of the partition."""
+
+    actions: Mapping[HealthError, HealthAction]  # of every error
+    restarts: RestartLimit | None  # None: the default, if an error restarts the partition
+    line: int  # line of the file in which the table begins
+    key_lines: Mapping[str, int] = field(default_factory=dict)  # lines of its keys
+
+    @property
+    def can_restart(self) -> bool:
+        """Return True if an error restarts the partition."""
+        return HealthAction.RESTART in self.actions.values()
+
+    @property
+    def limit(self) -> RestartLimit | None:
+        """The limit of restarts; None if no error restarts the partition."""
+        return (self.restarts or RESTARTS_DEFAULT) if self.can_restart else None
+
+    def line_of(self, key: str) -> int:
+        """Return the line for a message about a key, which may be missing."""
+        return self.key_lines.get(key, self.line)
+
+
+RESTARTS_DEFAULT = RestartLimit(5, 60_000)
+
+
+@dataclass(frozen=True)
 class Partition:
     """A partition."""
 
@@ -186,6 +240,7 @@ class Partition:
     load: int | None = None  # address of a raw binary, or of a program that relocates itself
     entry: int | None = None  # of a raw binary; None: its first address
     kept_bytes: int = 0  # of memory that a restart leaves as it is, beside memory_bytes
+    health: Health | None = None  # None: each error stops it, and none is recorded
     device_lines: Mapping[str, int] = field(default_factory=dict)  # of `emulated`, by address
 
     @property
@@ -364,6 +419,11 @@ class System:
     def vcpu_count(self) -> int:
         """The number of all partitions' VCPUs."""
         return sum(len(partition.cores) for partition in self.partitions)
+
+    @property
+    def monitors_health(self) -> bool:
+        """Return True if a partition has a table of errors."""
+        return any(partition.health for partition in self.partitions)
 
     @property
     def uses_smmu(self) -> bool:

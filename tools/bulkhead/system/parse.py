@@ -20,7 +20,10 @@ from bulkhead.system.description import (
     NAME_BYTES,
     QUANTUM_MAX,
     QUANTUM_MIN,
+    RESTARTS_MAX,
     WEIGHT_MAX,
+    WINDOW_MAX,
+    WINDOW_MIN,
 )
 from bulkhead.system.elf_image import INSTRUCTION_BYTES
 from bulkhead.system.emulated import Emulated, parse_device
@@ -34,11 +37,15 @@ from bulkhead.system.model import (
     ConsoleInterrupt,
     Cores,
     Dma,
+    Health,
+    HealthAction,
+    HealthError,
     Interrupts,
     Maintenance,
     Partition,
     PciAddress,
     Restart,
+    RestartLimit,
     Scheduler,
     System,
     Unmapped,
@@ -253,6 +260,9 @@ def _partition(
         shown = show(each["name"]) if isinstance(each.get("name"), str) else number + 1
         its_place = lines.of_table(index, "vcpu", number)
         made.append(_vcpu(each, f"{who}, VCPU {shown}", its_place, problems))
+    if values["health"] is not None:
+        place_of_health = lines.of_table(index, "health", 0)
+        values["health"] = _health(values["health"], who, place_of_health, problems)
     if len(problems) > before:
         return None
     values["memory_bytes"] = values.pop("memory")
@@ -262,6 +272,18 @@ def _partition(
     line, key_lines = place
     vcpus = tuple(vcpu for vcpu in made if vcpu is not None)
     return Partition(**values, line=line, key_lines=key_lines, vcpus=vcpus)
+
+
+def _health(
+    table: Mapping[str, Any], who: str, place: _Place, problems: list[Problem]
+) -> Health | None:
+    before = len(problems)
+    values = _values(table, _HEALTH, f"{who}, health", place, problems)
+    if len(problems) > before:
+        return None
+    line, key_lines = place
+    actions = {error: values[error.value] for error in HealthError}
+    return Health(actions, values["restarts"], line, key_lines)
 
 
 def _vcpu(
@@ -479,6 +501,44 @@ def _one_of(kind: type[Enum]) -> Callable[[Any], Any]:
     return convert
 
 
+def _action(value: Any) -> HealthAction:
+    if value == "failover":
+        raise _Wrong("no partition can be a standby: write another action")
+    action: HealthAction = _one_of(HealthAction)(value)
+    return action
+
+
+def _action_of_end(value: Any) -> HealthAction:
+    """Return the action for an error after which the guest can't continue."""
+    action = _action(value)
+    if action in (HealthAction.IGNORE, HealthAction.LOG):
+        raise _Wrong("the guest can't go on after this error: write 'stop' or 'restart'")
+    return action
+
+
+def _no_source(_value: Any) -> None:
+    raise _Wrong("nothing raises this error: leave the key out")
+
+
+def _restarts(value: Any) -> RestartLimit:
+    found = re.fullmatch(r"([0-9]{1,9}) in (.+)", value) if isinstance(value, str) else None
+    if found is None:
+        raise _Wrong('write a number of restarts and a time, such as "5 in 60 s"')
+    most, window = int(found[1]), _time(found[2])
+    if not 1 <= most <= RESTARTS_MAX:
+        raise _Wrong(f"take 1 to {RESTARTS_MAX} restarts")
+    if window % TIME_UNITS["ms"] or not WINDOW_MIN <= window // TIME_UNITS["ms"] <= WINDOW_MAX:
+        shortest, longest = (duration(each * TIME_UNITS["ms"]) for each in (WINDOW_MIN, WINDOW_MAX))
+        raise _Wrong(f"take a time of {shortest} to {longest}, in whole milliseconds")
+    return RestartLimit(most, window // TIME_UNITS["ms"])
+
+
+def _table(value: Any) -> Mapping[str, Any]:
+    if not isinstance(value, dict):
+        raise _Wrong("begin it with [partition.health]", "health is no table")
+    return value
+
+
 def _tables(value: Any) -> list[Any]:
     if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
         raise _Wrong("begin each VCPU with [[partition.vcpu]]", "vcpu is no list of tables")
@@ -542,6 +602,7 @@ _PARTITION_KEYS: dict[str, Callable[[Any], Any]] = {
     "serves": lambda value: _list(value, _name, '["control"]'),
     "weight": _weight,
     "vcpu": _tables,
+    "health": _table,
     "manager": _flag,
     "staging": _memory,
     "autostart": _flag,
@@ -572,6 +633,7 @@ _DEFAULTS: dict[str, Any] = {
     "serves": (),
     "weight": None,
     "vcpu": (),
+    "health": None,
     "manager": False,
     "staging": None,
     "autostart": True,
@@ -590,6 +652,25 @@ _VCPU = _Kind(
     },
     {"policy": VcpuPolicy.MAIN, "threads": (), "blocking": 0},
     {"name": '"control"', "budget": '"1 ms"', "period": '"10 ms"'},
+)
+_HEALTH = _Kind(
+    {
+        HealthError.MEMORY_VIOLATION.value: _action_of_end,
+        HealthError.REFUSED_DMA.value: _action,
+        HealthError.SERROR.value: _action_of_end,
+        HealthError.DEVICE_FAILURE.value: _action,
+        HealthError.PANIC.value: _action,
+        "watchdog": _no_source,
+        "heartbeat": _no_source,
+        "restarts": _restarts,
+    },
+    {
+        **dict.fromkeys((error.value for error in HealthError), HealthAction.STOP),
+        "watchdog": None,
+        "heartbeat": None,
+        "restarts": None,
+    },
+    {},
 )
 _CORE_TABLE = _Kind(
     {"numbers": _cores, "scheduler": _one_of(Scheduler), "quantum": _quantum},

@@ -20,17 +20,23 @@ struct change {
     uint64_t value;
 };
 
+#define CHANGES_MAX 5u
+
 struct fault {
     const char *text; /* NULL: the description is valid */
     uint32_t partition;
     uint64_t value;
-    struct change changes[3];
+    struct change changes[CHANGES_MAX];
 };
 
 #define SET(field, new_value) \
     {offsetof(struct description, field), sizeof(((struct description *)0)->field), new_value}
 #define CONTROL(field, new_value) SET(partitions[0].field, new_value)
 #define LINUX(field, new_value)   SET(partitions[1].field, new_value)
+
+/* A table of errors of `control`, and an error that restarts it. */
+#define WATCHED    CONTROL(health.is_monitored, 1)
+#define RESTARTING CONTROL(health.actions[0], HEALTH_ACTION_RESTART)
 
 #define WIDE(guest, physical, bytes) \
     LINUX(pci_wide, guest), LINUX(pci_wide_physical, physical), LINUX(pci_wide_bytes, bytes)
@@ -84,8 +90,13 @@ struct fault {
 #define RAM       "RAM beyond the address limit:"
 #define CHOICES \
     "unknown value of restart, unmapped, maintenance, interrupt_mode or distribute: restart"
-#define BRANCHES "unknown value of isolates_branches:"
-#define INPUT    "terminal input without console, or assigned twice:"
+#define ACTION    "no such action for the error:"
+#define BEYOND    "actions beyond the errors:"
+#define UNWATCHED "actions without health monitoring:"
+#define RESTARTS  "restarts or their window out of range: restarts"
+#define NEVER     "an error restarts a partition that never restarts: restarts"
+#define BRANCHES  "unknown value of isolates_branches:"
+#define INPUT     "terminal input without console, or assigned twice:"
 
 static const struct fault faults[] = {
     {"no description: its magic is", NOONE, 1, {SET(magic, 1)}},
@@ -329,6 +340,45 @@ static const struct fault faults[] = {
     {NULL, 0, 0, {CONTROL(restart, 2), CONTROL(unmapped, 1), CONTROL(maintenance, 1)}},
     {NULL, 0, 0, {CONTROL(distribute, 1)}},
     {NULL, 0, 0, {CONTROL(interrupt_mode, 1)}},
+    {UNWATCHED, 0, 2, {CONTROL(health.is_monitored, 2)}},
+    {UNWATCHED, 0, 0, {CONTROL(health.restarts, 1)}},
+    {UNWATCHED, 1, 0, {LINUX(health.actions[HEALTH_ERROR_PANIC], HEALTH_ACTION_LOG)}},
+    {NULL, 0, 0, {WATCHED, CONTROL(health.actions[HEALTH_ERROR_PANIC], HEALTH_ACTION_LOG)}},
+    {NULL,
+     0,
+     0,
+     {WATCHED, CONTROL(health.actions[HEALTH_ERROR_REFUSED_DMA], HEALTH_ACTION_IGNORE)}},
+    {ACTION, 0, 4, {WATCHED, CONTROL(health.actions[HEALTH_ERROR_PANIC], HEALTH_ACTIONS)}},
+    {ACTION, 0, 0, {WATCHED, CONTROL(health.actions[0], HEALTH_ACTION_LOG)}},
+    {ACTION, 0, 0, {WATCHED, CONTROL(health.actions[0], HEALTH_ACTION_IGNORE)}},
+    {ACTION, 0, 2, {WATCHED, CONTROL(health.actions[HEALTH_ERROR_SERROR], HEALTH_ACTION_LOG)}},
+    {BEYOND, 0, 7, {WATCHED, CONTROL(health.actions[HEALTH_TABLE_ERRORS], HEALTH_ACTION_RESTART)}},
+    {BEYOND, 0, 7, {WATCHED, CONTROL(health.actions[15], 255)}},
+    {RESTARTS, 0, 1, {WATCHED, CONTROL(health.restarts, 1)}},
+    {RESTARTS, 0, 0, {WATCHED, CONTROL(health.window, 1000)}},
+    {RESTARTS, 0, 0, {WATCHED, RESTARTING, CONTROL(health.window, 1000)}},
+    {RESTARTS,
+     0,
+     17,
+     {WATCHED, RESTARTING, CONTROL(health.restarts, 17), CONTROL(health.window, 1000)}},
+    {RESTARTS,
+     0,
+     16,
+     {WATCHED, RESTARTING, CONTROL(health.restarts, 16), CONTROL(health.window, 999)}},
+    {RESTARTS,
+     0,
+     1,
+     {WATCHED, RESTARTING, CONTROL(health.restarts, 1), CONTROL(health.window, 86400001)}},
+    {NULL, 0, 0, {WATCHED, RESTARTING, CONTROL(health.restarts, 16), CONTROL(health.window, 1000)}},
+    {NULL,
+     0,
+     0,
+     {WATCHED, RESTARTING, CONTROL(health.restarts, 1), CONTROL(health.window, 86400000)}},
+    {NEVER,
+     0,
+     1,
+     {WATCHED, RESTARTING, CONTROL(health.restarts, 1), CONTROL(health.window, 1000),
+      CONTROL(restart, DESCRIPTION_RESTART_NEVER)}},
     {INPUT, 1, 2, {LINUX(console_input, 2)}},
     {INPUT, 1, 1, {CONTROL(console_input, 1)}},
     {INPUT, 0, 1, {CONTROL(console, 0), CONTROL(console_interrupt, 0), CONTROL(console_input, 1)}},
@@ -364,7 +414,7 @@ static void test_each_rule(void **state)
 
         assert_non_null(description);
         description_make(description);
-        for (unsigned j = 0; j < 3; j++) {
+        for (unsigned j = 0; j < CHANGES_MAX; j++) {
             apply(description, &faults[i].changes[j]);
         }
         description_seal(description);

@@ -10,6 +10,7 @@
 
 #include "entropy/trng.h"
 #include "hypercall/channel.h"
+#include "hypercall/health.h"
 #include "hypercall/hypercall.h"
 #include "hypercall/manager.h"
 #include "hypercall/services.h"
@@ -22,6 +23,8 @@
 #define CONNECTED       79
 #define ENTROPY         80
 #define CONNECTED_STATE 81
+#define REPORTED        82
+#define PC              0x40200104
 
 static struct partition partition;
 static struct vcpu caller;
@@ -60,6 +63,21 @@ int64_t channel_set_state(const struct vcpu *vcpu, uint32_t channel, uint32_t st
     assert_int_equal(channel, 0);
     assert_int_equal(state, 2);
     return CONNECTED_STATE;
+}
+
+bool health_has_call(const struct vcpu *vcpu, uint32_t function)
+{
+    assert_ptr_equal(vcpu, &caller);
+    return function == CALL_HEALTH_REPORT;
+}
+
+int64_t health_report(struct vcpu *vcpu, uint32_t kind, uint64_t value, uint64_t pc)
+{
+    assert_ptr_equal(vcpu, &caller);
+    assert_int_equal(kind, HEALTH_REPORT_PANIC);
+    assert_int_equal(value, 2);
+    assert_int_equal(pc, PC);
+    return REPORTED;
 }
 
 /* NOLINTBEGIN(readability-non-const-parameter): the real functions write to registers */
@@ -102,7 +120,7 @@ static int setup(void **state)
 /* Makes a call that returns at once. */
 static int64_t answer(uint64_t function, uint64_t first)
 {
-    struct registers registers = {.x = {function, first, 2, 3}};
+    struct registers registers = {.x = {function, first, 2, 3}, .pc = PC};
 
     hypercall_handle(&caller, &registers);
     assert_int_equal(last_action, ACTION_RETURN);
@@ -170,6 +188,8 @@ static void test_each_call_goes_to_its_owner(void **state)
         {CALL_PARTITION_REPLACE, MANAGED},
         {CALL_PARTITION_DESTROY, MANAGED},
         {CALL_PARTITION_IMAGE, MANAGED},
+        {CALL_PARTITION_LOG, MANAGED},
+        {CALL_HEALTH_REPORT, REPORTED},
         {CALL_TRNG_VERSION, ENTROPY},
         {CALL_TRNG_RND64, ENTROPY},
     };
@@ -191,8 +211,8 @@ static void test_unknown_calls(void **state)
     static const uint32_t unknown[] = {
         0,          0x05000020, 0x45000020, 0x80000002, 0x82000000, 0x83fffff3, 0x85000000,
         0x85000020, 0xc5000022, 0xc500ffff, 0x86000000, 0x8600001f, 0x86000022, 0x86000010,
-        0xc6000001, 0xc600000f, 0xc6000017, 0xc6000020, 0x8600ff00, 0x8600ff02, 0x8600ff04,
-        0xc600ff01, 0x87000000, 0xb0000000, 0xffffffff,
+        0xc6000001, 0xc600000f, 0xc6000018, 0xc6000020, 0xc600002f, 0xc6000031, 0x86000030,
+        0x8600ff00, 0x8600ff02, 0x8600ff04, 0xc600ff01, 0x87000000, 0xb0000000, 0xffffffff,
     };
 
     (void)state;

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "gic/sgi.h"
+#include "health/health.h"
 #include "hypercall/manager.h"
 #include "manager/check.h"
 #include "manager/checksum.h"
@@ -37,6 +38,30 @@ void recall(const struct vcpu *vcpu, uint32_t partition)
 {
     assert_ptr_equal(vcpu->partition, &partitions[MANAGER]);
     called[description_boot_core(&description.partitions[partition])]++;
+}
+
+/* The log of partition 2: the records 5 to 8. */
+uint64_t health_errors(const struct partition *partition)
+{
+    return partition == &partitions[2] ? 9 : 0;
+}
+
+bool health_read(const struct partition *partition, uint64_t from, struct health_record *record)
+{
+    uint64_t number = from < 5 ? 5 : from;
+
+    if (partition != &partitions[2] || number > 8) {
+        return false;
+    }
+    *record = (struct health_record){.number = number,
+                                     .time = 100 * number,
+                                     .address = UINT64_MAX,
+                                     .syndrome = 0x92000046,
+                                     .pc = number,
+                                     .error = HEALTH_ERROR_REFUSED_DMA,
+                                     .action = HEALTH_ACTION_RESTART,
+                                     .source = 0xffff0010};
+    return true;
 }
 
 static void put_image(uint64_t text_offset, uint64_t image_size)
@@ -114,12 +139,12 @@ static void only_the_boot_vcpu_of_the_manager_may_call(void **state)
     assert_int_equal(call(CALL_PARTITION_STOP, 0, 0, 0), MANAGER_NOT_SUPPORTED);
     manager.number = 0;
     manager.partition = &partitions[0];
-    for (uint32_t function = CALL_PARTITION_STATUS; function <= CALL_PARTITION_IMAGE; function++) {
+    for (uint32_t function = CALL_PARTITION_STATUS; function <= CALL_PARTITION_LOG; function++) {
         assert_int_equal(call(function, 2, 0, 0), MANAGER_NOT_SUPPORTED);
     }
     manager.partition = &partitions[MANAGER];
     assert_int_equal(call(CALL_PARTITION_STATUS - 1, 0, 0, 0), MANAGER_NOT_SUPPORTED);
-    assert_int_equal(call(CALL_PARTITION_IMAGE + 1, 0, 0, 0), MANAGER_NOT_SUPPORTED);
+    assert_int_equal(call(CALL_PARTITION_LOG + 1, 0, 0, 0), MANAGER_NOT_SUPPORTED);
     memset(&description.manager, 0, sizeof(description.manager));
     description.manager.partition = MANAGER;
     assert_int_equal(call(CALL_PARTITION_STOP, 0, 0, 0), MANAGER_NOT_SUPPORTED);
@@ -222,6 +247,52 @@ static void image_is_told(void **state)
     assert_int_equal(call(CALL_PARTITION_IMAGE, 2, 0, 0), MANAGER_BUSY);
     assert_int_equal(call(CALL_PARTITION_IMAGE, PARTITIONS, 0, 0), MANAGER_INVALID);
     assert_int_equal(call(CALL_PARTITION_IMAGE, MANAGER, 0, 0), MANAGER_DONE);
+}
+
+static void log_is_read(void **state)
+{
+    static const struct {
+        uint64_t partition, from, part;
+        int64_t result;
+        uint64_t first, second, third;
+    } calls[] = {
+        {2, 0, LOG_PART_EVENT, MANAGER_DONE, 5, 500, UINT64_C(0xffff001000030001)},
+        {2, 8, LOG_PART_EVENT, MANAGER_DONE, 8, 800, UINT64_C(0xffff001000030001)},
+        {2, 9, LOG_PART_EVENT, MANAGER_DONE, 0, 0, 0},
+        {2, UINT64_MAX, LOG_PART_EVENT, MANAGER_DONE, 0, 0, 0},
+        {0, 0, LOG_PART_EVENT, MANAGER_DONE, 0, 0, 0},
+        {2, 6, LOG_PART_PLACE, MANAGER_DONE, UINT64_MAX, 0x92000046, 6},
+        {2, 4, LOG_PART_PLACE, MANAGER_INVALID, 2, 4, LOG_PART_PLACE}, /* overwritten */
+        {2, 9, LOG_PART_PLACE, MANAGER_INVALID, 2, 9, LOG_PART_PLACE},
+        {0, 0, LOG_PART_PLACE, MANAGER_INVALID, 0, 0, LOG_PART_PLACE},
+        {2, 6, 2, MANAGER_INVALID, 2, 6, 2},
+        {2, 6, UINT64_MAX, MANAGER_INVALID, 2, 6, UINT64_MAX},
+        {PARTITIONS, 0, 0, MANAGER_INVALID, PARTITIONS, 0, 0},
+        {MANAGER, 0, 0, MANAGER_DONE, 0, 0, 0},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+        uint64_t registers[4] = {CALL_PARTITION_LOG, calls[i].partition, calls[i].from,
+                                 calls[i].part};
+
+        assert_int_equal(manager_call(&manager, registers), calls[i].result);
+        assert_int_equal(registers[1], calls[i].first);
+        assert_int_equal(registers[2], calls[i].second);
+        assert_int_equal(registers[3], calls[i].third);
+    }
+}
+
+static void status_has_the_number_of_errors(void **state)
+{
+    uint64_t registers[4] = {CALL_PARTITION_STATUS, 2, 7, 7};
+
+    (void)state;
+    partitions[2].boot_vcpu.management.result = MANAGER_RESTARTS_USED_UP;
+    assert_int_equal(manager_call(&manager, registers), PARTITION_STATE_RUNNING);
+    assert_int_equal((int64_t)registers[1], MANAGER_RESTARTS_USED_UP);
+    assert_int_equal(registers[2], 9);
+    assert_int_equal(registers[3], 7);
 }
 
 static void an_image_is_checked_before_the_order(void **state)
@@ -439,6 +510,8 @@ int main(void)
         cmocka_unit_test_setup(status_tells_a_failed_stop, setup),
         cmocka_unit_test_setup(a_halted_core_is_told, setup),
         cmocka_unit_test_setup(image_is_told, setup),
+        cmocka_unit_test_setup(log_is_read, setup),
+        cmocka_unit_test_setup(status_has_the_number_of_errors, setup),
         cmocka_unit_test_setup(an_image_is_checked_before_the_order, setup),
         cmocka_unit_test_setup(an_image_may_have_data_behind_its_size, setup),
         cmocka_unit_test_setup(a_call_for_another_image_begins_a_new_check, setup),

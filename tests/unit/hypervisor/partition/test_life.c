@@ -19,6 +19,7 @@
 #include "console/uart.h"
 #include "gic/setup.h"
 #include "gic/sgi.h"
+#include "health/health.h"
 #include "hypervisor/processor.h"
 #include "partition/fault.h"
 #include "partition/life.h"
@@ -48,6 +49,10 @@ static bool is_absent_after_load;
 static enum partition_request request_during_load;
 static unsigned woken;  /* SGIs to VCPU 0 */
 static uint32_t called; /* bit n: the core of VCPU n was called without a message */
+/* The partition's account of restarts. */
+static unsigned restarts_left, accounts;
+static uint64_t restart_waits, earliest; /* microseconds; time */
+static const char *noticed;              /* the last event */
 
 static void note(char step)
 {
@@ -88,7 +93,31 @@ void terminal_print_event(const struct partition *own, const char *format, ...)
 void notice_event(struct vcpu *vcpu, const char *text)
 {
     (void)vcpu;
-    (void)text;
+    noticed = text;
+}
+
+bool health_admit_restart(const struct vcpu *vcpu)
+{
+    assert_ptr_equal(vcpu, &vcpus[0]);
+    if (restarts_left == 0) {
+        return false;
+    }
+    restarts_left--;
+    earliest = now + restart_waits;
+    return true;
+}
+
+bool health_has_to_wait(const struct partition *own)
+{
+    (void)own;
+    return now < earliest;
+}
+
+void health_begin_account(struct partition *own)
+{
+    (void)own;
+    accounts++;
+    earliest = 0;
 }
 
 void gic_send(struct partition *own, uint32_t vcpu)
@@ -228,6 +257,9 @@ static int setup(void **state)
     has_failed = true;
     is_absent_after_load = false;
     request_during_load = REQUEST_NONE;
+    restarts_left = accounts = 0;
+    restart_waits = earliest = 0;
+    noticed = NULL;
     return 0;
 }
 
@@ -424,6 +456,169 @@ static void stop_ends_a_start(void **state)
     assert_false(run(life_begin(&vcpus[0])));
 }
 
+/* An error of one VCPU restarts the partition, once all VCPUs have stopped. */
+static void partition_recovers(void **state)
+{
+    (void)state;
+    description.partitions[0].vcpu_count = 2;
+    restarts_left = 1;
+    assert_true(run(life_begin(&vcpus[0])));
+    partition.atomic.power[0].state = partition.atomic.power[1].state = VCPU_ON;
+    processor.vcpu = &vcpus[1];
+    life_request(&vcpus[1], REQUEST_RECOVER);
+    life_leave(&vcpus[1]);
+    assert_int_equal(life_continue(&vcpus[1]), LIFE_POLL);
+    assert_int_equal(partition.atomic.request, REQUEST_RECOVER);
+    processor.vcpu = &vcpus[0];
+    life_leave(&vcpus[0]);
+    assert_true(run(life_continue(&vcpus[0])));
+    assert_string_equal(record, "BeErRiiIccClLP");
+    assert_int_equal(partition.atomic.request, REQUEST_NONE);
+    assert_int_equal(partition.boot_vcpu.starts, 2);
+    assert_string_equal(noticed, "restarts");
+    assert_int_equal(accounts, 0);
+}
+
+/* The boot VCPU is off when another VCPU has the error, and is woken. */
+static void boot_vcpu_is_off(void **state)
+{
+    (void)state;
+    description.partitions[0].vcpu_count = 2;
+    restarts_left = 1;
+    assert_true(run(life_begin(&vcpus[0])));
+    partition.atomic.power[0].state = VCPU_OFF;
+    partition.atomic.power[1].state = VCPU_ON;
+    assert_int_equal(life_continue(&vcpus[0]), LIFE_SLEEP);
+    processor.vcpu = &vcpus[1];
+    woken = 0;
+    life_request(&vcpus[1], REQUEST_RECOVER);
+    assert_int_equal(woken, 1);
+    life_leave(&vcpus[1]);
+    assert_int_equal(life_continue(&vcpus[1]), LIFE_SLEEP);
+    assert_int_equal(woken, 2);
+    processor.vcpu = &vcpus[0];
+    assert_true(run(life_continue(&vcpus[0])));
+    assert_int_equal(partition.boot_vcpu.starts, 2);
+}
+
+static void restarts_are_used_up(void **state)
+{
+    (void)state;
+    assert_true(run(life_begin(&vcpus[0])));
+    life_request(&vcpus[0], REQUEST_RECOVER);
+    assert_false(run(life_continue(&vcpus[0])));
+    expect_stopped(REQUEST_STOPPED, MANAGER_RESTARTS_USED_UP, "BeErRiiIccC");
+    assert_string_equal(noticed, "stays stopped: it has used up its restarts");
+    /* An order starts it all the same. */
+    life_replace_request(&vcpus[0], REQUEST_RESET, "restarts");
+    assert_int_equal(accounts, 1);
+    assert_int_equal(partition.boot_vcpu.management.result, MANAGER_DONE);
+    assert_true(run(life_continue(&vcpus[0])));
+}
+
+/* Devices are blocked and reset before the wait, and memory is loaded after it. */
+static void restart_waits_before_it_loads(void **state)
+{
+    (void)state;
+    restarts_left = 1;
+    restart_waits = HZ;
+    assert_true(run(life_begin(&vcpus[0])));
+    life_request(&vcpus[0], REQUEST_RECOVER);
+    memset(record, 0, sizeof(record));
+    while (earliest == 0 || now + 10 < earliest) { /* each step reads the time */
+        assert_int_equal(life_continue(&vcpus[0]), LIFE_POLL);
+    }
+    assert_string_equal(record, "BeErRiiIccC");
+    assert_true(run(LIFE_POLL));
+    assert_string_equal(record, "lLP");
+}
+
+static void wait_for_a_restart(void)
+{
+    restarts_left = 1;
+    restart_waits = UINT64_C(10) * HZ;
+    assert_true(run(life_begin(&vcpus[0])));
+    life_request(&vcpus[0], REQUEST_RECOVER);
+    memset(record, 0, sizeof(record));
+    for (unsigned i = 0; i < 100; i++) {
+        assert_int_equal(life_continue(&vcpus[0]), LIFE_POLL);
+    }
+    assert_int_equal(partition.boot_vcpu.transition.phase, TRANSITION_LOAD);
+}
+
+/* A stop that is ordered during the wait ends it, and a restart is not delayed any more. */
+static void orders_end_the_wait(void **state)
+{
+    (void)state;
+    wait_for_a_restart();
+    life_replace_request(&vcpus[0], REQUEST_STOP, "is stopped");
+    assert_int_equal(life_continue(&vcpus[0]), LIFE_SLEEP);
+    assert_int_equal(partition.atomic.request, REQUEST_STOPPED);
+    wait_for_a_restart();
+    life_replace_request(&vcpus[0], REQUEST_RESET, "restarts");
+    assert_int_equal(life_continue(&vcpus[0]), LIFE_POLL);
+    assert_string_equal(record, "BeErRiiIccCl");
+    assert_true(run(LIFE_POLL));
+    assert_string_equal(record, "LP");
+    assert_true(now < UINT64_C(10) * HZ);
+}
+
+/* A stop of the terminal replaces a restart for an error, and an error does not replace a stop. */
+static void stop_replaces_a_recovery(void **state)
+{
+    (void)state;
+    restarts_left = 1;
+    assert_true(run(life_begin(&vcpus[0])));
+    life_request(&vcpus[0], REQUEST_RECOVER);
+    life_replace_request(&vcpus[0], REQUEST_STOP, "is stopped");
+    assert_false(run(life_continue(&vcpus[0])));
+    expect_stopped(REQUEST_STOPPED, 0, "BeErRiiIccC");
+    assert_true(is_started());
+    life_request(&vcpus[0], REQUEST_STOP);
+    life_request(&vcpus[0], REQUEST_RECOVER);
+    assert_false(run(life_continue(&vcpus[0])));
+    expect_stopped(REQUEST_STOPPED, 0, "BeErRiiIccC");
+    life_request(&vcpus[0], REQUEST_RECOVER); /* an SError that comes late */
+    assert_int_equal(life_continue(&vcpus[0]), LIFE_SLEEP);
+    assert_int_equal(restarts_left, 1);
+}
+
+/* A device does not answer while the partition starts at boot: it starts again. Devices that are
+ * not reset then make it fail, as in any start. */
+static void error_while_it_starts(void **state)
+{
+    (void)state;
+    restarts_left = 1;
+    request_during_load = REQUEST_RECOVER;
+    assert_true(run(life_begin(&vcpus[0])));
+    assert_string_equal(record, "BeErRiiIccClLBeErRiiIccClLP");
+    assert_int_equal(partition.boot_vcpu.starts, 1);
+    restarts_left = 1;
+    reset = STEP_FAILED;
+    life_request(&vcpus[0], REQUEST_RECOVER);
+    assert_false(run(life_continue(&vcpus[0])));
+    expect_stopped(REQUEST_FAILED, MANAGER_RESET_FAILED, "BeErRiiIccC");
+}
+
+/* A partition whose boot VCPU has halted can't restart by itself. */
+static void halted_partition_does_not_recover(void **state)
+{
+    (void)state;
+    description.partitions[0].vcpu_count = 2;
+    restarts_left = 1;
+    assert_true(run(life_begin(&vcpus[0])));
+    partition.atomic.power[0].state = partition.atomic.power[1].state = VCPU_ON;
+    processor.vcpu = &vcpus[1];
+    life_request(&vcpus[1], REQUEST_RECOVER);
+    processor.vcpu = &vcpus[0];
+    life_halt(&vcpus[0]);
+    processor.vcpu = &vcpus[1];
+    life_leave(&vcpus[1]);
+    assert_int_equal(life_continue(&vcpus[1]), LIFE_SLEEP);
+    assert_int_equal(partition.boot_vcpu.management.result, MANAGER_NOT_ISOLATED);
+    assert_int_equal(restarts_left, 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -438,6 +633,14 @@ int main(void)
         cmocka_unit_test_setup(halted_vcpu_counts_as_stopped, setup),
         cmocka_unit_test_setup(halted_boot_vcpu_is_a_failure, setup),
         cmocka_unit_test_setup(stop_ends_a_start, setup),
+        cmocka_unit_test_setup(partition_recovers, setup),
+        cmocka_unit_test_setup(boot_vcpu_is_off, setup),
+        cmocka_unit_test_setup(restarts_are_used_up, setup),
+        cmocka_unit_test_setup(restart_waits_before_it_loads, setup),
+        cmocka_unit_test_setup(orders_end_the_wait, setup),
+        cmocka_unit_test_setup(stop_replaces_a_recovery, setup),
+        cmocka_unit_test_setup(error_while_it_starts, setup),
+        cmocka_unit_test_setup(halted_partition_does_not_recover, setup),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -113,6 +113,16 @@ static void test_fault_of_a_device(void **state)
                                 "0x3f000000, syndrome 0x93c08046, pc 0x40000100; send; ");
 }
 
+static void test_panic(void **state)
+{
+    (void)state;
+    vcpu.report.address = 7;
+    notice_fault(&vcpu, FAULT_OF_PANIC);
+    assert_int_equal(report(), 3);
+    assert_string_equal(output,
+                        "flush; is stopped: core 0, panic with value 0x7, pc 0x40000100; send; ");
+}
+
 static void test_fault_at_an_unknown_address(void **state)
 {
     (void)state;
@@ -150,6 +160,7 @@ int main(void)
         cmocka_unit_test_setup(test_nothing, prepare),
         cmocka_unit_test_setup(test_fault, prepare),
         cmocka_unit_test_setup(test_fault_of_a_device, prepare),
+        cmocka_unit_test_setup(test_panic, prepare),
         cmocka_unit_test_setup(test_fault_at_an_unknown_address, prepare),
         cmocka_unit_test_setup(test_event_after_a_fault, prepare),
         cmocka_unit_test_setup(test_two_events, prepare),

@@ -36,6 +36,8 @@ static uint64_t paused_since;
 static bool is_pending;
 static unsigned interrupts; /* handled by the core of partition 0 */
 static unsigned recalls[PARTITIONS], stops[PARTITIONS], reports[PARTITIONS];
+static bool is_tolerated; /* the partition goes on after refused DMA */
+static unsigned tolerated;
 
 uint64_t fake_register(const char *name)
 {
@@ -94,13 +96,18 @@ void terminal_add_fault(const struct partition *partition, const char *format, .
 }
 
 /* Prints the report at once. A monitor prints it in another exit. */
-void fault_stop_for_dma(struct vcpu *vcpu, uint32_t type, uint64_t address)
+bool fault_of_dma(struct vcpu *vcpu, const struct smmu_event *event)
 {
-    assert_int_equal(type, 0x10);
-    assert_int_equal(address, ADDRESS);
+    assert_int_equal(event->type, 0x10);
+    assert_int_equal(event->address, ADDRESS);
+    if (is_tolerated) {
+        tolerated++;
+        return false;
+    }
     vcpu->partition->atomic.request = REQUEST_STOP;
     stops[vcpu->partition->constant.index]++;
     refused_dma_print(vcpu);
+    return true;
 }
 
 /* The core of partition 0 takes the interrupt if it is pending and enabled. */
@@ -163,6 +170,8 @@ static int setup(void **state)
     first = count = 0;
     paused_since = 0;
     is_pending = false;
+    is_tolerated = false;
+    tolerated = 0;
     for (uint32_t i = 0; i < PARTITIONS; i++) {
         partitions[i].constant.system = &description;
         partitions[i].constant.described = &description.partitions[i];
@@ -315,6 +324,57 @@ static void failed_partition(void **state)
     assert_int_equal(paused_since, 0);
 }
 
+/* A partition that goes on after refused DMA is handled once in a second, however many events its
+ * devices cause, and another one within that time. */
+static void tolerated_dma(void **state)
+{
+    (void)state;
+    is_tolerated = true;
+    for (unsigned second = 1; second <= 10; second++) {
+        refuse(1, 200);
+        refused_dma_take(&vcpus[1]);
+        refuse(1, 200);
+        refused_dma_take(&vcpus[1]);
+        assert_int_equal(tolerated, second);
+        assert_int_equal(recalls[1], second);
+        assert_int_equal(interrupts, second);
+        now += HZ;
+        refused_dma_watch(&vcpus[2]);
+        take_interrupts();
+    }
+    assert_int_equal(stops[1], 0);
+    refused_dma_take(&vcpus[1]);
+    is_tolerated = false;
+    count = 0; /* an event that finds the queue full is lost */
+    now += HZ;
+    refused_dma_watch(&vcpus[2]);
+    refuse(2, 1);
+    refused_dma_take(&vcpus[2]);
+    assert_int_equal(stops[2], 1);
+}
+
+/* The event of another partition is behind a queue full of events of one that goes on. */
+static void other_partition_behind_tolerated_dma(void **state)
+{
+    unsigned seconds = 0;
+
+    (void)state;
+    is_tolerated = true;
+    refuse(1, EVENTS);
+    refuse(2, 1);
+    while (recalls[2] == 0) {
+        assert_true(seconds++ < 32);
+        refused_dma_take(&vcpus[1]);
+        now += HZ;
+        refused_dma_watch(&vcpus[2]);
+        take_interrupts();
+        refuse(1, 1);
+    }
+    is_tolerated = false;
+    refused_dma_take(&vcpus[2]);
+    assert_int_equal(stops[2], 1);
+}
+
 /* Events of streams that no partition has. */
 static void event_of_nobody(void **state)
 {
@@ -339,6 +399,8 @@ int main(void)
         cmocka_unit_test_setup(counter_of_another_core, setup),
         cmocka_unit_test_setup(late_event, setup),
         cmocka_unit_test_setup(failed_partition, setup),
+        cmocka_unit_test_setup(tolerated_dma, setup),
+        cmocka_unit_test_setup(other_partition_behind_tolerated_dma, setup),
         cmocka_unit_test_setup(event_of_nobody, setup),
     };
 
