@@ -26,6 +26,7 @@ _ATTACKS_MIN = {
     "doorbells": 1_000,
     "doorbells-of-its-core": 1_000,
     "restarts": 5,
+    "errors": 4,
     "calls": 1_000,
 }
 _BEGIN_MS, _END_MS = 400, 600
@@ -84,6 +85,8 @@ _SPINNING = Member("target", "role=spin", _TARGET)
 _SPINNING_OTHER = Member("other", "role=spin", _TARGET)
 # More urgent than the victim, so that the victim loses all time that is not paid.
 _URGENT = _on_the_core("400 us", "1 ms")
+# Each life ends with an error. As many restarts in a second as the waits before them allow.
+_RESTARTED = f'{_URGENT}\n[partition.health]\npanic = "restart"\nrestarts = "16 in 1 s"'
 # On a core of their own. When they are quiet, they call the hypervisor as often, without an effect
 # on others: the machine divides its time among the cores that execute.
 _CALLS = f"role=calls {_AWAKE}"
@@ -98,6 +101,7 @@ _CAUSES: dict[str, tuple[tuple[Member, ...], str]] = {
         _CHANNEL,
     ),
     "restarts": ((Member("target", "role=restarts", _URGENT),), ""),
+    "errors": ((Member("target", "fault=panic", _RESTARTED, image="fault"),), ""),
     "calls": ((Member("target", "role=calls", _URGENT),), ""),
 }
 # As many keys as a pipe holds; the hypervisor reads 16 at a time.

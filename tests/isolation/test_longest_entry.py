@@ -37,6 +37,7 @@ _FAULTS = 2
 _SECONDS = 15
 _DEVICES = ("rtc", "gpio")
 _CORE_US = 8000  # of budgets, in 10 ms
+_TABLE = ["[partition.health]", 'memory_violation = "restart"', 'restarts = "16 in 1 s"']
 
 
 def _name(number: int) -> str:
@@ -55,6 +56,7 @@ class Kind:
     functions: int = 0
     channels: int = 0
     is_managed: bool = False  # a manager on a core of its own gives orders to all
+    is_monitored: bool = False  # each fault restarts its partition, and is recorded
 
     def text(self) -> str:
         """Return the file."""
@@ -72,6 +74,7 @@ class Kind:
                 f'budget = "{budget} us"', f'period = "{10 + number} ms"', 'memory = "4 MiB"',
                 f'image = "./longest{number}"', *(keys if number == 0 else ['console = "output"']),
             ]  # fmt: skip
+            lines += _TABLE if self.is_monitored else []
         if self.is_managed:
             lines += [
                 "[[partition]]", 'name = "manager"', f"cores = [{self.cores}]", "manager = true",
@@ -126,6 +129,10 @@ _LONG = pytest.mark.long
         pytest.param(Kind(channels=4), id="four-channels", marks=_LONG),
         pytest.param(Kind(channels=16), id="sixteen-channels"),
         pytest.param(Kind(is_managed=True), id="manager", marks=_LONG),
+        pytest.param(Kind(is_monitored=True), id="monitored", marks=_LONG),
+        pytest.param(
+            Kind(cores=4, vcpus=4, is_monitored=True), id="monitored-sixteen-each", marks=_LONG
+        ),
         pytest.param(Kind(partitions=7, is_managed=True), id="manager-of-seven", marks=_LONG),
         pytest.param(
             Kind(cores=3, vcpus=4, is_managed=True), id="manager-of-twelve-each", marks=_LONG
@@ -148,6 +155,7 @@ def test_no_entry_is_longer_than_check_counts(
     log = tmp_path / "stretches.log"
     image = "hypervisor-shared"
     image += ("-managed" if kind.is_managed else "") + ("-connected" if kind.channels else "")
+    image += "-health" if kind.is_monitored else ""
     plugin = ("-plugin", plugin_option(log, image))
     guest, layout = boot(start_guest, tmp_path, kind.text(), extra=plugin)
     end = time.monotonic() + _SECONDS
