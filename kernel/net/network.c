@@ -24,6 +24,7 @@
 static struct {
     struct virtio_network_device device;
     struct virtio_netif *interface;
+    void (*prepare)(void); /* network_at_start() */
     bool static_address;
     bool announced; /* the IPv4 address was printed */
 } network;
@@ -162,6 +163,11 @@ static void read_parameters(struct virtio_netif_parameters *parameters)
         "net_priority", BOTTOM_HALF_PRIORITY, THREAD_PRIORITY_LOWEST, THREAD_PRIORITY_HIGHEST);
 }
 
+void network_at_start(void (*prepare)(void))
+{
+    network.prepare = prepare;
+}
+
 enum result network_start(void)
 {
     struct virtio_netif_parameters parameters;
@@ -186,6 +192,9 @@ enum result network_start(void)
     }
     network_random_seed(virtio_netif_interface(network.interface)->hwaddr, NETIF_MAX_HWADDR_LEN);
     print_start(network.interface);
+    if (network.prepare != NULL) {
+        network.prepare();
+    }
     start_addresses(network.interface);
     return RESULT_OK;
 }

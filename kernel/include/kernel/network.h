@@ -29,6 +29,14 @@ struct virtio_netif;
  */
 enum result network_start(void);
 
+/*
+ * Names a function that network_start() calls once, when lwIP executes and before the interface has
+ * an address. Listeners that it opens, and connections that it restores (kernel/connection.h), are
+ * there before the first segment of a peer. Call it before network_start(). The function is called
+ * in thread context, without the core lock.
+ */
+void network_at_start(void (*prepare)(void));
+
 /* Returns the interface (virtio_netif.h); NULL without a network. */
 struct virtio_netif *network_interface(void);
 /* Return the bus of the device, "pci" or "mmio", and the kind of its interrupts, "line" or "MSI-X";

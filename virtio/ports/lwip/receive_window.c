@@ -55,6 +55,12 @@ void network_window_answered(struct tcp_pcb *connection, const struct tcp_hdr *h
     network_window_received(connection);
 }
 
+void network_window_restored(struct tcp_pcb *connection, u32_t edge)
+{
+    promise(connection, edge);
+    network_window_received(connection);
+}
+
 void network_window_received(struct tcp_pcb *connection)
 {
     tcp_ext_arg_set(connection, received_id, (void *)(uintptr_t)tcp_ticks);

@@ -27,6 +27,10 @@ void network_window_share(u32_t bytes);
  */
 void network_window_answered(struct tcp_pcb *connection, const struct tcp_hdr *header);
 
+/* Records the end of the window of a connection that a life before this one has opened: the peer
+ * may have been told that it can send up to the sequence number `edge`. */
+void network_window_restored(struct tcp_pcb *connection, u32_t edge);
+
 /* Records that data arrived on the connection, or that it was opened. The connection then has a
  * share for at least half a second. */
 void network_window_received(struct tcp_pcb *connection);

@@ -31,7 +31,7 @@ void sys_init(void)
 
 u32_t sys_now(void)
 {
-    return 0;
+    return stack.now;
 }
 
 sys_prot_t sys_arch_protect(void)
@@ -193,6 +193,9 @@ static err_t keep_sent(struct netif *netif, struct pbuf *frame)
     assert_true(frame->tot_len <= STACK_SENT_MAX);
     (void)pbuf_copy_partial(frame, stack.last_sent, frame->tot_len, 0);
     stack.sent++;
+    if (stack.on_sent != NULL) {
+        stack.on_sent(stack.last_sent, frame->tot_len);
+    }
     return ERR_OK;
 }
 
@@ -222,6 +225,9 @@ void stack_start(uint32_t blocks)
     stack.interface.parameters.rx_pool = blocks - 1;
     assert_true(receive_init(&stack.interface));
     assert_non_null(netif_add_noaddr(netif, &stack.interface, init_interface, ethernet_input));
+    if (stack.before_address != NULL) {
+        stack.before_address();
+    }
     IP4_ADDR(&address, 10, 0, 0, 2);
     IP4_ADDR(&mask, 255, 255, 255, 0);
     netif_set_addr(netif, &address, &mask, IP4_ADDR_ANY4);

@@ -19,6 +19,10 @@ struct stack {
     unsigned signals;          /* of the bottom half */
     unsigned sent;             /* frames that lwIP has sent */
     uint8_t last_sent[STACK_SENT_MAX];
+    uint32_t now; /* lwIP's time in ms */
+    /* NULL, or called with each frame that lwIP sends */
+    void (*on_sent)(const uint8_t *frame, size_t bytes);
+    void (*before_address)(void); /* NULL, or called before the interface has an address */
 };
 
 extern struct stack stack;
