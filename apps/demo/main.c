@@ -2,12 +2,12 @@
 /*
  * The demo: a status page (HTTP, port 80), echo (7), discard (9) and an iperf 2 server (5001).
  */
+#include "http.h"
 #include "kernel/application.h"
 #include "kernel/network.h"
 #include "kernel/print.h"
 #include "kernel/thread.h"
 #include "kernel/time.h"
-#include "lwip/apps/httpd.h"
 #include "lwip/apps/lwiperf.h"
 #include "lwip/tcpip.h"
 #include "services.h"
@@ -34,7 +34,6 @@ static void start_servers(void)
     void *iperf;
 
     LOCK_TCPIP_CORE();
-    httpd_init();
     iperf = lwiperf_start_tcp_server(IP_ANY_TYPE, LWIPERF_TCP_PORT_DEFAULT, report_iperf, NULL);
     UNLOCK_TCPIP_CORE();
     if (iperf == NULL) {
@@ -44,6 +43,7 @@ static void start_servers(void)
 
 int application_main(void)
 {
+    network_at_start(http_serve);
     if (network_start() == RESULT_OK) {
         start_servers();
         if (services_open() == RESULT_OK) {

@@ -3,6 +3,7 @@
 #include "status.h"
 #include "heap.h"
 #include "json.h"
+#include "kernel/connection.h"
 #include "kernel/memory.h"
 #include "kernel/network.h"
 #include "kernel/thread.h"
@@ -293,6 +294,21 @@ static void write_services(struct json *json)
     json_end_array(json);
 }
 
+/* Connections that survive a restart (kernel/connection.h). */
+static void write_kept(struct json *json)
+{
+    struct connection_statistics kept;
+
+    connection_statistics(&kept);
+    json_object(json, "kept_connections");
+    json_number(json, "slots", kept.slots);
+    json_number(json, "open", kept.kept);
+    json_number(json, "restored", kept.restored);
+    json_number(json, "dropped", kept.dropped);
+    json_number(json, "not_kept", kept.ordinary);
+    json_end_object(json);
+}
+
 size_t status_write(char *text, size_t capacity)
 {
     struct json json;
@@ -306,6 +322,7 @@ size_t status_write(char *text, size_t capacity)
     write_memory(&json);
     write_tcp(&json);
     write_services(&json);
+    write_kept(&json);
     json_end_object(&json);
     return json.overflow ? 0 : json.length;
 }

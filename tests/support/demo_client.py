@@ -71,7 +71,7 @@ class DemoClient:
         connection = http.client.HTTPConnection(host)
         connection.sock = self.connect(HTTP)
         try:
-            connection.request("GET", path)
+            connection.request("GET", path, headers={"Connection": "close"})
             response = connection.getresponse()
             return response.status, dict(response.getheaders()), response.read()
         finally:

@@ -47,7 +47,7 @@ def test_client_port_is_reused(demos: Demos, namespace: Namespace, options: dict
             client.address, timeout=10, source_address=("", 45678)
         )
         with contextlib.closing(connection):
-            connection.request("GET", "/status.json")
+            connection.request("GET", "/status.json", headers={"Connection": "close"})
             return len(connection.getresponse().read())
 
     for _ in range(10):

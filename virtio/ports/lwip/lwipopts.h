@@ -176,20 +176,4 @@
 
 #define LWIP_HOOK_FILENAME "lwip_hooks.h"
 
-/* The application supplies all pages of the HTTP server (fs_open_custom()). */
-#define LWIP_HTTPD_CUSTOM_FILES         1
-#define LWIP_HTTPD_FILE_EXTENSION       1 /* lwIP 2.2: fs_file has a member for the page's owner */
-#define HTTPD_FSDATA_FILE               "no_files.h"
-#define LWIP_HTTPD_CGI                  0
-#define LWIP_HTTPD_SSI                  0
-#define LWIP_HTTPD_SUPPORT_POST         0
-#define LWIP_HTTPD_SUPPORT_V09          0
-#define LWIP_HTTPD_DYNAMIC_HEADERS      0
-#define LWIP_HTTPD_SUPPORT_11_KEEPALIVE 0
-#define LWIP_HTTPD_MAX_REQUEST_URI_LEN  127
-#define LWIP_HTTPD_MAX_REQ_LENGTH       2048
-/* Queue copies: a page may be freed when its last byte is queued, before it is acknowledged. */
-#define HTTP_IS_DATA_VOLATILE(state) TCP_WRITE_FLAG_COPY
-#define HTTPD_LIMIT_SENDING_TO_2MSS  1
-
 #endif
