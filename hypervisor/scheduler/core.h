@@ -38,6 +38,9 @@ struct shared_core {
     bool has_pointer_keys;    /* the processor has FEAT_PAuth */
     bool has_deferred_errors; /* the processor has FEAT_RAS */
     bool has_started;         /* scheduler_start() has initialised the scheduler */
+    /* No private interrupt of the VCPU that is in the core was pending then: it blocked, or another
+     * VCPU changed the state of its interrupts. Value of CNTPCT_EL0. */
+    uint64_t none_pending;
     /* Another choice is due: a VCPU got work, or the timer expired, at ledger.charged. */
     bool reschedule;
     struct distribution_window window; /* distributor/: the window that is open */
@@ -129,6 +132,13 @@ static inline void scheduler_show_times(const struct shared_core *core, const st
 
     times_show_stolen(times, used, charged);
     times_return(times, executed, used, charged, scheduler_time(), core->ledger.costs.way_back);
+}
+
+/* Another VCPU has changed the state of the private interrupts of the VCPU that is in the core. One
+ * that is pending from now on was not before. */
+static inline void scheduler_note_change(struct shared_core *core)
+{
+    core->none_pending = core->ledger.charged;
 }
 
 /* Wakes a VCPU of the processor for an interrupt or for mail, which has come before this exit's

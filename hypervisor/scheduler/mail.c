@@ -16,6 +16,9 @@ void mail_deliver(struct vcpu *vcpu)
     listed_set_sgis_aside(vcpu, mail & MAIL_SGIS);
     if ((mail & MAIL_REQUEST) != 0) {
         remote_carry_out(vcpu);
+        if (vcpu->shared != NULL) {
+            scheduler_note_change(processor_this()->shared);
+        }
     }
     listed_bring_back(vcpu);
 }

@@ -114,24 +114,45 @@ static __attribute__((noinline)) void take_message_alone(struct vcpu *vcpu)
     (void)scheduler_charge(processor_this()->shared);
 }
 
+/* Returns `expiry`, the time at which a timer of the VCPU in the core expired. The core has become
+ * idle since, or the VCPU is blocking. A time before is not its timer's: the interrupt was not
+ * enabled then, or the guest handled it. */
+static uint64_t since_block(const struct shared_core *core, const struct shared_vcpu *shared,
+                            uint64_t expiry)
+{
+    return shared->is_blocked && expiry < core->none_pending ? core->none_pending : expiry;
+}
+
+/* Returns the time from which on the VCPU has work, whose state was just saved. `waiting`: its
+ * private interrupts that are pending. One that became pending after scheduler_wait() looked is
+ * seen only here. Its timer's came when that expired. */
+static uint64_t saved_expiry(const struct shared_core *core, const struct shared_vcpu *shared,
+                             uint32_t waiting)
+{
+    uint64_t expiry;
+
+    if (waiting == 0) {
+        return guest_registers_expiry(&shared->registers, shared->interrupts.enabled);
+    }
+    expiry = since_block(core, shared, guest_registers_expiry(&shared->registers, waiting));
+    return expiry < core->ledger.charged ? expiry : core->ledger.charged;
+}
+
 static void save(struct shared_core *core, struct vcpu *vcpu)
 {
     struct shared_vcpu *shared = vcpu->shared;
-    bool is_waiting;
+    uint32_t waiting;
 
     shared->debug.has_effect = core->debug == vcpu && debug_has_effect(&core->resources);
     if (shared->debug.has_effect) {
         lazy_registers_save_debug(core);
     }
     guest_registers_save(&shared->registers, core->has_pointer_keys);
-    is_waiting = interrupts_save(&core->interrupts, vcpu, &shared->interrupts);
+    waiting = interrupts_save(&core->interrupts, vcpu, &shared->interrupts);
     if (has_work(core, shared)) {
         return;
     }
-    /* A private interrupt that became pending after scheduler_wait() looked is seen only here. */
-    shared->expiry = is_waiting
-                         ? core->ledger.charged
-                         : guest_registers_expiry(&shared->registers, shared->interrupts.enabled);
+    shared->expiry = saved_expiry(core, shared, waiting);
     if (shared->is_blocked) { /* charged before the core became idle */
         policy_sleep(&core->policy, shared->level, shared->expiry);
     }
@@ -236,6 +257,7 @@ static unsigned idle(const struct processor *processor)
     do {
         if (core->ledger.payer != NULL) {
             ledger_idle(core, scheduler_time());
+            core->none_pending = core->ledger.charged;
             scheduler_record(core, core->ledger.charged, TRACE_CHOICE, POLICY_NONE);
         }
         set_timer(core, POLICY_NONE);
@@ -354,6 +376,17 @@ void scheduler_enter(uint64_t time)
     }
 }
 
+/* Notes when the timer expired whose interrupt was just taken for a VCPU that has blocked and is
+ * still in the core. The interrupt may be handled late: behind one of the hypervisor's, which the
+ * GIC signals first (IHI 0069, 4.8), or behind the work for other VCPUs. */
+static void note_expiry(const struct shared_core *core, const struct vcpu *vcpu)
+{
+    if (vcpu->shared->is_blocked) {
+        vcpu->shared->expiry =
+            since_block(core, vcpu->shared, guest_registers_expiry_in_core(vcpu->list.number));
+    }
+}
+
 void scheduler_handle_interrupts(struct vcpu *vcpu)
 {
     struct processor *processor = processor_this();
@@ -379,6 +412,7 @@ void scheduler_handle_interrupts(struct vcpu *vcpu)
         interrupt_list(vcpu);
     }
     if (listed_is_pending(vcpu)) {
+        note_expiry(core, vcpu);
         scheduler_wake(processor, vcpu);
     }
 }

@@ -118,23 +118,32 @@ void guest_registers_load(const struct guest_registers *registers, bool has_poin
 }
 
 /* Interrupts of the guest's timers (Arm BSA, "PPI assignments"). */
-#define PPI_VIRTUAL_TIMER  (UINT32_C(1) << 27)
-#define PPI_PHYSICAL_TIMER (UINT32_C(1) << 30)
+#define PPI_VIRTUAL_TIMER  27u
+#define PPI_PHYSICAL_TIMER 30u
 
-/* Returns the time at which a timer expires, or UINT64_MAX if its interrupt is disabled or masked.
- */
-static uint64_t timer_expiry(bool enabled, uint64_t control, uint64_t value)
+/* Returns the time at which a timer expires, or UINT64_MAX if it does not count, or masks its
+ * interrupt. */
+static uint64_t timer_expiry(uint32_t counted, uint32_t number, uint64_t control, uint64_t value)
 {
-    return enabled && (control & (TIMER_ENABLE | TIMER_MASKED)) == TIMER_ENABLE ? value
-                                                                                : UINT64_MAX;
+    return (counted >> number & 1) != 0 && (control & (TIMER_ENABLE | TIMER_MASKED)) == TIMER_ENABLE
+               ? value
+               : UINT64_MAX;
 }
 
-uint64_t guest_registers_expiry(const struct guest_registers *registers, uint32_t enabled)
+uint64_t guest_registers_expiry(const struct guest_registers *registers, uint32_t counted)
 {
-    uint64_t virtual = timer_expiry((enabled & PPI_VIRTUAL_TIMER) != 0, registers->cntv_ctl_el0,
+    uint64_t virtual = timer_expiry(counted, PPI_VIRTUAL_TIMER, registers->cntv_ctl_el0,
                                     registers->cntv_cval_el0);
-    uint64_t physical = timer_expiry((enabled & PPI_PHYSICAL_TIMER) != 0, registers->cntp_ctl_el0,
+    uint64_t physical = timer_expiry(counted, PPI_PHYSICAL_TIMER, registers->cntp_ctl_el0,
                                      registers->cntp_cval_el0);
 
     return virtual < physical ? virtual : physical;
+}
+
+uint64_t guest_registers_expiry_in_core(uint32_t number)
+{
+    if (number == PPI_VIRTUAL_TIMER) {
+        return register_read(cntv_cval_el0);
+    }
+    return number == PPI_PHYSICAL_TIMER ? register_read(cntp_cval_el0) : UINT64_MAX;
 }

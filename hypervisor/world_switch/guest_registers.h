@@ -46,8 +46,12 @@ void guest_registers_save(struct guest_registers *registers, bool has_pointer_ke
 void guest_registers_load(const struct guest_registers *registers, bool has_pointer_keys);
 
 /* Returns the value of CNTPCT_EL0 at which the first timer of the guest expires, or UINT64_MAX.
- * Timers whose interrupt is disabled or masked do not count. `enabled`: GICR_ISENABLER0 of the
- * VCPU. */
-uint64_t guest_registers_expiry(const struct guest_registers *registers, uint32_t enabled);
+ * Timers that mask their interrupt do not count. `counted`: the private interrupts whose timers
+ * count; bit n: INTID n. */
+uint64_t guest_registers_expiry(const struct guest_registers *registers, uint32_t counted);
+
+/* Returns the value of CNTPCT_EL0 at which a timer of the guest expires, whose state is in the
+ * core. `number`: INTID of an interrupt. UINT64_MAX if it is no timer's. */
+uint64_t guest_registers_expiry_in_core(uint32_t number);
 
 #endif

@@ -153,8 +153,8 @@ static __attribute__((noinline)) void report_unsettled(uint64_t address)
     processor->device_address = address;
 }
 
-bool interrupts_save(const struct interrupt_resources *resources, struct vcpu *vcpu,
-                     struct saved_interrupts *saved)
+uint32_t interrupts_save(const struct interrupt_resources *resources, struct vcpu *vcpu,
+                         struct saved_interrupts *saved)
 {
     /* Copied, so that the compiler need not load it again after each device access. */
     const struct gic_frame frame = resources->frame;
@@ -176,7 +176,7 @@ bool interrupts_save(const struct interrupt_resources *resources, struct vcpu *v
         vcpu->list.has_changed = false;
         save_settings(&frame, &saved->settings);
     }
-    return (pending & saved->enabled & ~active) != 0;
+    return pending & saved->enabled & ~active;
 }
 
 /* The saved pending state of a level-sensitive interrupt is not loaded: it is the state of the

@@ -47,10 +47,10 @@ struct interrupt_resources interrupt_resources(const struct vcpu *vcpu);
 
 /* Saves the state of the VCPU that executed last, and disables its private interrupts. The core has
  * executed a context synchronization event, such as an ISB, since it wrote to a list register last
- * (gic_registers_settle_lists()). Returns true if a private interrupt is pending and enabled, so
- * that it will be signalled when the state is loaded. */
-bool interrupts_save(const struct interrupt_resources *resources, struct vcpu *vcpu,
-                     struct saved_interrupts *saved);
+ * (gic_registers_settle_lists()). Returns the private interrupts that are pending, enabled and
+ * not active, so that they will be signalled when the state is loaded. Bit n: INTID n. */
+uint32_t interrupts_save(const struct interrupt_resources *resources, struct vcpu *vcpu,
+                         struct saved_interrupts *saved);
 
 /* Loads the state of the VCPU that executes next. `last`: settings of the VCPU that executed last,
  * which the hardware has. */

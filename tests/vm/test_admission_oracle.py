@@ -147,7 +147,9 @@ def test_an_analysis_without_overheads_is_found(
     assert broken
 
 
-@pytest.mark.parametrize("name", ["late-wake-up", "stolen-time", "idle-wake-up", "lent-budget"])
+@pytest.mark.parametrize(
+    "name", ["late-wake-up", "stolen-time", "idle-wake-up", "hidden-wake-up", "lent-budget"]
+)
 def test_smallest_system_that_breaks_a_promise(name: str, tmp_path: Path) -> None:
     found = play(_HERE / "admission" / f"{name}.toml", tmp_path / "console.log")
     assert not found.broken, "\n".join(found.broken)
