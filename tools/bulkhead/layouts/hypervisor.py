@@ -497,9 +497,9 @@ class SharedCore(LittleEndianStructure):
     _fields_ = (
         ("trace", Trace),
         ("vcpus", c_uint64 * 32),
-        ("_272", c_uint8 * 2632),
+        ("_272", c_uint8 * 2648),
         ("log", DistributionLog),
-        ("_3296", c_uint8 * 56),
+        ("_3312", c_uint8 * 56),
     )
 
 
