@@ -386,6 +386,7 @@ static err_t passive_open(u8_t id, struct tcp_pcb_listen *listener, struct tcp_p
     restore_describe(pcb, &content);
     connection->slot = slots_take(service, &content);
     if (connection->slot != NULL) {
+        tcp_setprio(pcb, TCP_PRIO_NORMAL); /* no other connection takes its control block */
         tcp_clear_flags(pcb, TF_SACK);
         connection->slot->content = content;
         connection->slot->state_bytes = 0;
@@ -393,8 +394,6 @@ static err_t passive_open(u8_t id, struct tcp_pcb_listen *listener, struct tcp_p
         connection->read = content.received;
         connection->written = content.written;
         connection->queued = content.written;
-    } else {
-        tcp_setprio(pcb, TCP_PRIO_MIN); /* if control blocks are short, this one is taken first */
     }
     callbacks_attach(connection, pcb);
     return ERR_OK;

@@ -203,6 +203,9 @@ static struct tcp_pcb *open_listener(const struct connection_service *service, e
         (void)tcp_close(pcb);
         return NULL;
     }
+    /* The priority of new control blocks: a client for which there is none waits, instead of taking
+     * that of another client. */
+    tcp_setprio(pcb, TCP_PRIO_MIN);
     listener = tcp_listen(pcb);
     if (listener == NULL) {
         (void)tcp_close(pcb);

@@ -88,7 +88,7 @@ def test_clients_wait_instead_of_being_reset(
     client = demos.tap(namespace)
     for _ in range(3):
         answers = exchange(open_at_once(client, demos, count), 60)
-        assert all(answer.startswith(b"HTTP/1.0 200") for answer in answers)
+        assert all(answer.startswith(b"HTTP/1.1 200") for answer in answers)
         assert len({len(answer) for answer in answers}) == 1
     assert_buffers_balance(client.quiet_status())
 
@@ -122,7 +122,7 @@ def request_all_the_time(client: DemoClient, clients: int, requests: int) -> Non
                 elif part := each.recv(65536):  # raises if the connection was reset
                     key.data.extend(part)
                 else:
-                    assert key.data.startswith(b"HTTP/1.0 200")
+                    assert key.data.startswith(b"HTTP/1.1 200")
                     pages.add(len(key.data))
                     selector.unregister(each)
                     each.close()

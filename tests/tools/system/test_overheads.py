@@ -118,7 +118,7 @@ def test_few_are_woken_at_once(tmp_path: Path) -> None:
     table = instructions()["entry"]
     assert (parts.wake, parts.vcpu) == (4 * table["wake"], 10 * table["vcpu"])
     sources = [(ROOT / "hypervisor" / "scheduler" / f"{each}.c").read_text()
-               for each in ("shared_core", "reservation")]  # fmt: skip
+               for each in ("mail", "reservation")]  # fmt: skip
     found = [re.findall(r"#define \w+_AT_ONCE +(\d+)u", each) for each in sources]
     assert found == [["4"], ["4"]]
 
