@@ -12,8 +12,8 @@
 #define HEADER_BYTES  256u
 #define IDLE_SECONDS  30u
 
-/* What a commit keeps while an answer is being sent, and what is not sent yet. `path` names a page
- * that is the same in each life. */
+/* The state of an answer that is being sent, as a commit keeps it. `left`: bytes that are not
+ * written yet. `path` names a page that is the same in each life. */
 struct progress {
     uint32_t left; /* bytes */
     uint8_t closes;

@@ -353,7 +353,7 @@ static void give_up(struct connection *connection)
     tcp_abandon(connection->pcb, 0);
 }
 
-/* What is still to be done for the peers. */
+/* The result of an announcement to all peers. */
 enum announcement {
     ALL_TOLD,
     SOME_REMAIN, /* peers were told, and may be told again */

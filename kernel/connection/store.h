@@ -8,7 +8,7 @@
  * size, and the record says which numbers are valid. Bytes are stored into the part of a ring that
  * is not valid, and become valid with the next write of the record.
  *
- * What a life finds was written by one that may have failed because its memory was corrupt. Every
+ * The life before has written the slots, and may have failed because its memory was corrupt. Every
  * value is checked before it is used, and a slot that fails is dropped without effect on the
  * others. No digest covers the bytes in the rings.
  *
@@ -62,7 +62,7 @@ struct store_slot {
     uint32_t waiting_since; /* number of the slot among all that began to wait */
 };
 
-/* What store_open() found. */
+/* The content of a slot that store_open() opened. */
 enum store_found { STORE_EMPTY, STORE_CONNECTION, STORE_BROKEN };
 
 /* Returns the size of a slot, a multiple of KEPT_ALIGNMENT. */

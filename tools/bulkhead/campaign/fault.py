@@ -39,7 +39,7 @@ class Kind(Enum):
     MALICIOUS = "malicious device"
 
 
-# What each place can suffer. The order is that of the report.
+# The kinds of faults of each place. The order is that of the report.
 KINDS: dict[Place, tuple[Kind, ...]] = {
     Place.CODE: (Kind.FLIP, Kind.STUCK, Kind.SKIP, Kind.HANG, Kind.LIVELOCK),
     Place.CONSTANTS: (Kind.FLIP, Kind.STUCK),

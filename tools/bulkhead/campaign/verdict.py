@@ -36,7 +36,8 @@ class Sign:
     pattern: str  # of the whole line; {victim} is the partition's name
 
 
-# What notices a fault, the most specific first. A new detector needs a line here, and nothing else.
+# The lines by which a detector reports a fault, the most specific first. A new detector needs a
+# line here, and nothing else.
 SIGNS = (
     Sign("stop", HYPERVISOR, r"{victim} is stopped.*"),
     Sign("stop", HYPERVISOR, r"{victim} (waits|can't start|executes no more|can't use).*"),

@@ -91,7 +91,7 @@ void before_store(void)
 
 /* ---- The server ---- */
 
-/* What it keeps. */
+/* The state that the server keeps with each commit. */
 struct progress {
     uint32_t answered;
     uint32_t left; /* bytes of the request that are not read yet */
