@@ -29,12 +29,12 @@ from bulkhead.system.reports import read_reports
 _COMMAND_TIMEOUT_S = 60.0
 _POLL_S = 0.05
 # The rate is steady if its mean of some steps differs by little from that of the steps before, and
-# the interrupt was at one place in all these steps. It is measured after the least steps, ten
-# seconds, because the distributor remembers the load before for so long (docs/decisions/0057). A
-# rate that is never steady, because the load takes the receiver's time, is measured after the most
-# steps.
+# the interrupt was at one place in all these steps. It is measured after the least steps, 14
+# seconds, because the distributor remembers the load before for ten, and returns an interrupt two
+# seconds later (docs/decisions/0057). A rate that is never steady, because the load takes the
+# receiver's time, is measured after the most steps.
 _STEP_S = 0.5
-_STEPS, _LEAST_STEPS, _MOST_STEPS = 4, 20, 40
+_STEPS, _LEAST_STEPS, _MOST_STEPS = 4, 28, 48
 _STEADY = 0.1
 _IPERF_PORT = 5001
 # BBR, and CUBIC at its start, send less when acknowledgements come in bursts. The acknowledgements

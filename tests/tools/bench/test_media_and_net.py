@@ -101,14 +101,14 @@ def test_an_iperf_that_always_ends_is_an_error(monkeypatch: pytest.MonkeyPatch) 
 
 def test_the_rate_is_measured_when_it_is_steady(monkeypatch: pytest.MonkeyPatch) -> None:
     at_once = guests(monkeypatch, [False]).measure(_POINT, 1)
-    assert (at_once.settled, list(at_once.places), at_once.moves) == (20, [1] * 22, 3)
+    assert (at_once.settled, list(at_once.places), at_once.moves) == (28, [1] * 30, 3)
     assert at_once.media_share == 0.25
-    later = guests(monkeypatch, [False], 10.0).measure(_POINT, 1)
-    assert (later.settled, later.mbit_s) == (28, 8)
+    later = guests(monkeypatch, [False], 14.0).measure(_POINT, 1)
+    assert (later.settled, later.mbit_s) == (36, 8)
 
 
 def test_a_rate_that_is_never_steady_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert guests(monkeypatch, [False], 1000.0).measure(_POINT, 1).settled == 40
+    assert guests(monkeypatch, [False], 1000.0).measure(_POINT, 1).settled == 48
 
 
 @pytest.mark.parametrize(
