@@ -15,6 +15,7 @@ import pytest
 
 from bulkhead import lock
 from bulkhead.paths import BUILD, ROOT
+from bulkhead.running import machine_memory
 from bulkhead.running.guest import GuestProcess
 from bulkhead.running.qemu import Forward, UserNetwork
 from bulkhead.settings import Settings
@@ -90,10 +91,12 @@ def boot_recipe(
     title: str,
     changes: Mapping[str, str] | None = None,
     forwards: Sequence[Forward] = (),
+    memory: Path | None = None,
 ) -> GuestProcess:
     """Boot the section's system, whose files are in `folder`.
 
-    `changes`: words of the system file, and what stands in their places.
+    `changes`: words of the system file, and the words for their places. `memory`: a file
+    that becomes the machine's memory.
     """
     text = system_text(title)
     for old, new in (changes or {}).items():
@@ -103,4 +106,6 @@ def boot_recipe(
     file.write_text(text)
     system, board = read(str(file))
     image = assemble(system, board, Settings()).image
-    return start_guest(machine(system, board, image, lambda _: UserNetwork(forwards)))
+    network = UserNetwork(forwards)
+    extra = machine_memory.options(memory, board.total_bytes) if memory else ()
+    return start_guest(machine(system, board, image, lambda _: network, extra))

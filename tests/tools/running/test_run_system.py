@@ -207,6 +207,9 @@ def emulating(folder: Path, *devices: str, dma: Dma = Dma.SMMU) -> System:
         ("xhci", "-device qemu-xhci,id=device0,bus=pcie.0,addr=2.0"),
         ("vsock:7", "-device vhost-vsock-pci,id=device0,bus=pcie.0,addr=2.0,guest-cid=7,"
          "disable-legacy=on,iommu_platform=on"),
+        ("vhost-user-vsock:a.img", "-chardev socket,id=backend0,path={file} -device "
+         "vhost-user-vsock-pci,id=device0,bus=pcie.0,addr=2.0,chardev=backend0,disable-legacy=on,"
+         "iommu_platform=on"),
         ("qemu:virtio-rng-pci,max-bytes=9", "-device virtio-rng-pci,id=device0,bus=pcie.0,"
          "addr=2.0,disable-legacy=on,iommu_platform=on,max-bytes=9"),
         ("qemu:e1000", "-device e1000,id=device0,bus=pcie.0,addr=2.0"),
@@ -254,6 +257,7 @@ def test_a_device_of_several_functions() -> None:
         ("qemu:pl011", "QEMU has no PCI device 'pl011'; "),
         ("disk:a.img,seriall=3", "device 'virtio-blk-pci' has no property 'seriall'; write "
                                  "'serial'"),
+        ("vhost-user-vsock:a", "00:02.0: there is no socket 'a'; start the device's back-end"),
         ("vsock:3", "00:02.0: this machine has no /none that you can open; as root, load"),
     ],
 )  # fmt: skip

@@ -22,7 +22,7 @@ from bulkhead.paths import OUTPUT
 from bulkhead.running import machine_memory
 from bulkhead.running.qmp import QmpClient, QmpError
 from bulkhead.system.layout import Layout, section_bytes
-from bulkhead.system.model import ChannelKind
+from bulkhead.system.model import ChannelKind, System
 from bulkhead.system.parse import find, parse
 from bulkhead.system.shared_cores import worst_responses
 
@@ -170,19 +170,23 @@ class _Memory:
 
 @contextlib.contextmanager
 def _memory(layout: Layout) -> Iterator[_Memory]:
-    """Make the memory of a system with a manager, which reads requests there."""
+    """Make the memory of a system with a manager, which reads requests there, or with a device
+    whose back-end is another process.
+    """
     place = next((place for place in layout.places if place.staging), None)
-    if place is None or place.staging is None:
+    if place is None and not _has_back_ends(layout.system):
         yield _Memory()
         return
     size = layout.board.total_bytes
     descriptor = machine_memory.make(layout.system.name, size)
     try:
-        facts = {
-            "memory": machine_memory.path_of(descriptor),
-            "staging": place.staging_physical - layout.board.memory,
-            "staging_bytes": place.staging.bytes,
-        }
+        facts: dict[str, Any] = {}
+        if place is not None and place.staging is not None:
+            facts = {
+                "memory": machine_memory.path_of(descriptor),
+                "staging": place.staging_physical - layout.board.memory,
+                "staging_bytes": place.staging.bytes,
+            }
         yield _Memory(
             Served(
                 machine_memory.options(machine_memory.inherited(descriptor), size), (descriptor,)
@@ -191,6 +195,10 @@ def _memory(layout: Layout) -> Iterator[_Memory]:
         )
     finally:
         os.close(descriptor)
+
+
+def _has_back_ends(system: System) -> bool:
+    return any(device.socket for each in system.partitions for device in each.emulated.values())
 
 
 @contextlib.contextmanager

@@ -13,7 +13,7 @@ from pathlib import Path
 from bulkhead.errors import UserError
 from bulkhead.paths import display
 from bulkhead.setup import qemu_program
-from bulkhead.system.emulated import VSOCK
+from bulkhead.system.emulated import VSOCK, path_of
 from bulkhead.system.model import System
 from bulkhead.system.problems import choose, show
 
@@ -41,6 +41,11 @@ def check_devices(system: System) -> None:
                 raise UserError(
                     f"{where}: this machine has no {VHOST_VSOCK} that you can open",
                     "as root, load the module vhost_vsock",
+                )
+            if device.socket and not path_of(system, device).is_socket():
+                raise UserError(
+                    f"{where}: there is no socket {show(device.socket)}",
+                    "start the device's back-end before the system",
                 )
 
 

@@ -19,8 +19,8 @@ from bulkhead.system.problems import Problem, choose, show
 if TYPE_CHECKING:
     from bulkhead.system.model import Partition, System
 
-NETWORK, SOUND, DISK, NVME, AHCI, XHCI, VSOCK, QEMU = (
-    "network", "sound", "disk", "nvme", "ahci", "xhci", "vsock", "qemu"
+NETWORK, SOUND, DISK, NVME, AHCI, XHCI, VSOCK, VHOST_USER_VSOCK, QEMU = (
+    "network", "sound", "disk", "nvme", "ahci", "xhci", "vsock", "vhost-user-vsock", "qemu"
 )  # fmt: skip
 # By kind: what stands after the colon. "": nothing does.
 _VALUES = {
@@ -31,6 +31,7 @@ _VALUES = {
     AHCI: "FILE",
     XHCI: "FILE",
     VSOCK: "CID",
+    VHOST_USER_VSOCK: "SOCKET",
     QEMU: "NAME",
 }
 _NAMES = {
@@ -41,6 +42,7 @@ _NAMES = {
     AHCI: "ich9-ahci",
     XHCI: "qemu-xhci",
     VSOCK: "vhost-vsock-pci",
+    VHOST_USER_VSOCK: "vhost-user-vsock-pci",
 }
 _MAY_HAVE_NO_VALUE = {XHCI}  # a controller without a disk
 _OWN_PROPERTIES = ("addr", "bus", "id")  # `run` sets them
@@ -64,6 +66,11 @@ class Emulated:
     def file(self) -> str:
         """The name of the file with the content of its disk, "" if it has none."""
         return self.value if _VALUES[self.kind] == "FILE" else ""
+
+    @property
+    def socket(self) -> str:
+        """The name of the socket of the program that is its back-end, "" if QEMU or Linux is."""
+        return self.value if _VALUES[self.kind] == "SOCKET" else ""
 
 
 def parse_device(text: str) -> Emulated:
@@ -100,8 +107,10 @@ def _property(text: str) -> tuple[str, str]:
 
 
 def path_of(system: System, device: Emulated) -> Path:
-    """Return the path of the device's file, which is relative to the system file's folder."""
-    return system.file.parent / device.file
+    """Return the path of the device's file or socket, which is relative to the system file's
+    folder.
+    """
+    return system.file.parent / (device.file or device.socket)
 
 
 def rules_of_devices(system: System) -> Iterator[Problem]:
@@ -131,7 +140,7 @@ def rules_of_devices(system: System) -> Iterator[Problem]:
 
 def _identity(system: System, device: Emulated) -> object:
     """Return what no second device can have; None if there is no such thing."""
-    if device.file:
+    if device.file or device.socket:
         try:
             return path_of(system, device).resolve()
         except OSError:  # a loop of links: no file

@@ -11,7 +11,16 @@ from pathlib import Path
 
 from bulkhead.running.qemu import Machine, Network, NetworkCard, escape
 from bulkhead.system.board_tree import BoardTree
-from bulkhead.system.emulated import AHCI, DISK, NVME, VSOCK, XHCI, Emulated, path_of
+from bulkhead.system.emulated import (
+    AHCI,
+    DISK,
+    NVME,
+    VHOST_USER_VSOCK,
+    VSOCK,
+    XHCI,
+    Emulated,
+    path_of,
+)
 from bulkhead.system.model import Partition, PciAddress, System
 
 _FIRST_MAC = 0x525400123456
@@ -135,12 +144,13 @@ def device_arguments(system: System) -> list[str]:
 
 
 def _device(system: System, address: PciAddress, device: Emulated, number: int) -> list[str]:
-    drive, identity = f"drive{number}", f"device{number}"
+    drive, identity, back_end = f"drive{number}", f"device{number}", f"backend{number}"
     name = device.name
     properties = {
         DISK: {"drive": drive},
         NVME: {"serial": f"bulkhead{number}", "drive": drive},
         VSOCK: {"guest-cid": device.value},
+        VHOST_USER_VSOCK: {"chardev": back_end},
     }.get(device.kind, {})
     behind = {AHCI: "ide-hd", XHCI: "usb-storage"}.get(device.kind) if device.file else None
     if _VIRTIO.fullmatch(name):
@@ -148,6 +158,8 @@ def _device(system: System, address: PciAddress, device: Emulated, number: int) 
         properties |= {"iommu_platform": "on"} if system.uses_smmu else {}
     properties = {"id": identity, **_place(system, address), **properties}
     arguments = _drive(path_of(system, device), drive) if device.file else []
+    if device.socket:
+        arguments += ["-chardev", f"socket,id={back_end},path={escape(path_of(system, device))}"]
     arguments += ["-device", _option(name, properties | dict(device.properties))]
     if behind:
         arguments += ["-device", f"{behind},bus={identity}.0,drive={drive}"]
