@@ -101,7 +101,7 @@ def _summary(
         name = names[report.partition]
         asked_for = {"console": counts["console"]}
         if name == "linux":
-            asked_for["sgi"] = counts["sgi"]
+            asked_for |= {cause: counts[cause] for cause in ("sgi", "hypercall")}
         key = "exits_linux_other" if name == "linux" else f"exits_{name}"
         other = sum(counts.values()) - sum(asked_for.values())
         summary[key] = summary.get(key, 0) + other
