@@ -11,7 +11,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from support.libfuzzer import other_seed
+from support.libfuzzer import other_seed, run_fuzzer
 
 from .driver_fuzzer import CORPUS, PROGRAM, fuzz, unpack
 
@@ -19,6 +19,8 @@ STEPS_MIN = 1_000_000
 PROGRAMS = 14_000
 PROGRAMS_LONG = 1_000_000
 CORPUS_BYTES_MAX = 200 * 1024
+POLLED = PROGRAM.with_name("fuzz_polled")  # needs no corpus: the driver has few paths
+POLLED_PROGRAMS = 2_000
 
 
 def run(folder: Path, programs: int, seed: int) -> int:
@@ -47,6 +49,19 @@ def test_malicious_programs_do_not_harm_the_driver(log_folder: Path) -> None:
 @pytest.mark.timeout(4 * 3600)
 def test_many_malicious_programs_do_not_harm_the_driver(log_folder: Path) -> None:
     assert run(log_folder, PROGRAMS_LONG, other_seed()) >= 20 * STEPS_MIN
+
+
+@pytest.mark.parametrize(
+    ("programs", "seed"),
+    [(POLLED_PROGRAMS, 1), pytest.param(100 * POLLED_PROGRAMS, None, marks=pytest.mark.long)],
+)
+def test_malicious_programs_do_not_harm_the_polled_driver(
+    log_folder: Path, programs: int, seed: int | None
+) -> None:
+    options = ["-max_len=802", "-len_control=0"]
+    done = run_fuzzer(POLLED, log_folder, programs, seed or other_seed(), options, None)
+    assert done.returncode == 0, done.stdout
+    assert f"programs: {programs}" in done.stdout
 
 
 def test_the_corpus_is_small() -> None:

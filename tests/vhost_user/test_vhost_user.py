@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The driver as a vhost-user front-end against DPDK's back-end: frames there and back on each queue
-pair, twice."""
+"""The driver and the polled one as vhost-user front-ends against DPDK's back-end: frames there and
+back on each queue pair, twice."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from bulkhead.setup.packages import program
 
 _TESTPMD = "dpdk-testpmd"
 _FRAMES = 20_000
+_FRAMES_POLLED = 5_000
 _START_TIMEOUT_S = 60
 _RUN_TIMEOUT_S = 120
 
@@ -79,3 +80,23 @@ def test_frames_come_back_from_dpdk(
     assert done.returncode == 0, done.stdout + done.stderr
     for pair in range(pairs):
         assert done.stdout.count(f"pair {pair}: {_FRAMES} frames") == 2
+
+
+@pytest.mark.parametrize(
+    "compiler", [COMPILERS[0], pytest.param(COMPILERS[1], marks=pytest.mark.long)]
+)
+def test_frames_come_back_to_the_polled_driver(
+    compiler: str, tmp_path: Path, log_folder: Path
+) -> None:
+    front_end = Variant("host", compiler).folder / "tests" / "vhost_user" / "polled"
+    socket = tmp_path / "socket"
+    with _testpmd(socket, log_folder / "testpmd.log", client=False, pairs=1):
+        done = subprocess.run(
+            [str(front_end), str(socket), str(_FRAMES_POLLED)],
+            capture_output=True,
+            text=True,
+            timeout=_RUN_TIMEOUT_S,
+            check=False,
+        )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count(f"polled: {_FRAMES_POLLED} frames, 0 interrupts") == 2

@@ -36,7 +36,11 @@ class _Suite:
 _HOST_GCC, _ARM64_GCC, _HOST_CLANG, _ARM64_CLANG = build.variants("all", "all")
 _LONG = "--long"
 # Clang's programs that tests in Python run by default.
-_FUZZERS = ("tests/channel/fuzz_channel", "tests/hostile/fuzz_driver")
+_FUZZERS = (
+    "tests/channel/fuzz_channel",
+    "tests/hostile/fuzz_driver",
+    "tests/hostile/fuzz_polled",
+)
 _BROWSER = frozenset({"browser"})
 _SUITES = {
     "unit": _Suite((_HOST_GCC, _HOST_CLANG, build.ARM32)),
