@@ -125,6 +125,7 @@ static void write_network(struct json *json)
     (void)snprintf(text, sizeof(text), "0x%llx",
                    (unsigned long long)virtio_netif_features(interface));
     json_text(json, "features", text);
+    json_text(json, "driver_name", virtio_netif_driver(interface));
     json_boolean(json, "link", netif_is_link_up(netif));
     json_number(json, "speed_mbps", virtio_netif_speed(interface, &full_duplex));
     json_boolean(json, "full_duplex", full_duplex);
@@ -148,6 +149,7 @@ static void write_network(struct json *json)
     json_number(json, "segments_joined", statistics.tx_joined);
     json_end_object(json);
     json_number(json, "restarts", statistics.restarts);
+    json_number(json, "replacements", statistics.replacements);
     json_end_object(json);
 }
 

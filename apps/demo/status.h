@@ -7,7 +7,7 @@
 #include <stddef.h>
 
 /* Room for 24 threads, 16 connections and 16 VCPUs with numbers of the greatest length. */
-#define STATUS_BYTES (14016u + STATUS_VCPUS_BYTES)
+#define STATUS_BYTES (14096u + STATUS_VCPUS_BYTES)
 
 /*
  * Writes the state to `text`. Returns its length, or 0 if `capacity` or memory does not suffice.

@@ -232,7 +232,8 @@ enum result datagram_send(struct datagram *datagram, const void *data, size_t by
     buffer->datagram = datagram;
     datagram_write(&datagram->headers, buffer->payload, data, bytes, partial);
     describe(buffer, datagram->headers.bytes, bytes, partial);
-    if (!virtio_netif_transmit(datagram->interface, &buffer->packet)) {
+    if (!virtio_netif_transmit(datagram->interface, &buffer->packet) &&
+        !virtio_netif_transmit_copy(datagram->interface, &buffer->packet)) {
         pool_free(&datagram->send_buffers, buffer);
         return RESULT_NOT_FOUND;
     }

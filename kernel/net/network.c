@@ -14,6 +14,7 @@
 #include "net/random_seed.h"
 #include "net/service.h"
 #include "random.h"
+#include "virtio/driver_choice.h"
 #include "virtio_netif.h"
 #include <arch/instructions.h>
 #include <string.h>
@@ -141,6 +142,26 @@ static void start_addresses(struct virtio_netif *interface)
     network_unlock();
 }
 
+/* When the polled driver takes the place of the ordinary one. */
+static void read_alternative(struct virtio_netif_alternative *alternative)
+{
+    char text[16] = "";
+
+    (void)boot_argument("net_alternative", text, sizeof(text));
+    if (strcmp(text, "polled") == 0) {
+        alternative->failures =
+            (uint16_t)boot_argument_number("net_failures", 3, 1, VIRTIO_FAILURES_MAX);
+        alternative->window = NANOSECONDS_PER_MILLISECOND *
+                              boot_argument_number("net_failure_window", 10000, 1, 86400000);
+        alternative->period = NANOSECONDS_PER_MICROSECOND *
+                              boot_argument_number("net_polled_period", 1000, 50, 1000000);
+        alternative->retry =
+            NANOSECONDS_PER_MILLISECOND * boot_argument_number("net_retry", 60000, 0, 86400000);
+    } else if (text[0] != '\0') {
+        print("net: boot argument net_alternative is not polled: the driver is never replaced\n");
+    }
+}
+
 static void read_parameters(struct virtio_netif_parameters *parameters)
 {
     struct virtio_net_parameters *driver = &parameters->driver;
@@ -161,6 +182,7 @@ static void read_parameters(struct virtio_netif_parameters *parameters)
     parameters->poll = (uint32_t)boot_argument_number("net_poll", 1000, 0, 1000000);
     parameters->priority = (int)boot_argument_number(
         "net_priority", BOTTOM_HALF_PRIORITY, THREAD_PRIORITY_LOWEST, THREAD_PRIORITY_HIGHEST);
+    read_alternative(&parameters->alternative);
 }
 
 void network_at_start(void (*prepare)(void))

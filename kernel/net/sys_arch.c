@@ -181,6 +181,16 @@ void network_yield(void)
     thread_yield();
 }
 
+void network_sleep_until(uint64_t nanoseconds)
+{
+    thread_sleep_until(nanoseconds);
+}
+
+void network_wait(sys_sem_t *semaphore)
+{
+    (void)semaphore_wait(semaphore, DEADLINE_NONE);
+}
+
 bool network_is_alone(void)
 {
     return thread_is_alone();

@@ -137,6 +137,12 @@ class DeviceMonitor:
         # QEMU fills the last of the board's 32 register blocks first.
         return 0x0A000000 + 31 * 0x200
 
+    def accepts(self, feature: str) -> bool:
+        """Return True if the running driver has accepted a feature, by QEMU's name for it."""
+        status = self._guest.qmp().execute("x-query-virtio-status", path=self._virtio_path())
+        features = status["guest-features"]["transports"]
+        return any(str(each).startswith(feature) for each in features)
+
     def spoil_receive_queue(self) -> None:
         """Give every receive descriptor the length 0, which QEMU refuses. QEMU reads a
         descriptor at the next frame, so descriptors that the driver publishes before that are

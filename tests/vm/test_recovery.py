@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The device fails under the running demo: the stack sees the link go down and up again.
+"""The device fails under the running demo: the stack sees the link go down and up again. If it
+fails often, the polled driver takes the place of the ordinary one.
 
 The failures: a reset that the driver did not request, NEEDS_RESET, a function-level reset,
 hot-unplug and hot-plug.
@@ -9,9 +10,11 @@ Each failure happens in the middle of a TCP transfer, whose data has to arrive c
 
 from __future__ import annotations
 
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -47,10 +50,16 @@ class Failing:
         """Return the guest's QEMU."""
         return self._demos.guest
 
-    def boot(self, bus: str, options: dict[str, str] | None = None, port: str = "") -> DemoClient:
+    def boot(
+        self,
+        bus: str,
+        options: dict[str, str] | None = None,
+        port: str = "",
+        arguments: tuple[str, ...] = (),
+    ) -> DemoClient:
         """Boots on this bus, behind the root port `port` if given."""
         self.client = self._demos.tap(
-            self.namespace, bus, options, extra=self.monitor.arguments, port=port
+            self.namespace, bus, options, arguments, extra=self.monitor.arguments, port=port
         )
         self.monitor.attach(self.guest)
         return self.client
@@ -218,3 +227,104 @@ def test_device_pulled_and_plugged(failing: Failing) -> None:
     assert client.echo(data) == data
     status = assert_recovered(failing, 1)
     assert status["network"]["mac"] == OTHER_MAC
+
+
+# ---- The polled driver in place of the ordinary one ----
+
+POLLED = "net: the device was restarted with the polled driver"
+ALTERNATIVE = (
+    "net_alternative=polled",
+    "net_failures=2",
+    "net_failure_window=60000",
+    "vcpus=net-polled:main:200us/1ms",
+)
+PART = DATA[:1_500_000]
+
+
+@contextmanager
+def defective(failing: Failing, *, both: bool) -> Iterator[None]:
+    """Make the device fail again and again: with both drivers, or with a driver that accepts
+    indirect descriptors."""
+    end = threading.Event()
+
+    def spoil() -> None:
+        while not end.wait(0.2):
+            if both or failing.monitor.accepts("VIRTIO_RING_F_INDIRECT_DESC"):
+                failing.monitor.spoil_receive_queue()
+
+    with ThreadPoolExecutor(1) as pool:
+        work = pool.submit(spoil)
+        try:
+            yield
+        finally:
+            end.set()
+            work.result(timeout=30)
+
+
+def transfer_while_defective(failing: Failing, *, both: bool, until: Callable[[], bool]) -> None:
+    """Transfer data through a device that becomes defective. All of it arrives."""
+    client = failing.client
+    with ThreadPoolExecutor(1) as pool:
+        transfer = pool.submit(client.echo_in_parts, PART, 240)
+        wait_until(lambda: client.echoed > 0, "data flows", 120)
+        with defective(failing, both=both):
+            wait_until(until, "the failures", 120)
+            if not both:  # the defect stays, and no longer matters
+                assert transfer.result(timeout=240) == PART
+        assert transfer.result(timeout=240) == PART
+
+
+def assert_polled(failing: Failing) -> None:
+    """Check that the polled driver is in use, and that no buffer is lost."""
+    status = failing.client.quiet_status()
+    assert_buffers_balance(status)
+    network = status["network"]
+    assert network["driver_name"] == "virtio-net polled"
+    assert network["replacements"] == 1
+    assert network["driver"]["interrupts"] == 0
+    assert network["driver"]["rx_exposed"] == network["driver"]["rx_target"] == 32
+    assert network["tx"]["packets_free"] == PACKETS
+    polled = [each for each in status["vcpus"] if each["name"] == "net-polled"]
+    assert polled[0]["received_ns"] > 0, polled
+    assert "panic" not in failing.guest.console()
+
+
+@pytest.mark.parametrize("bus", ["msix", pytest.param("mmio", marks=pytest.mark.long)])
+def test_polled_driver_takes_over(failing: Failing, bus: str) -> None:
+    """The device has a defect that shows with the ordinary driver alone."""
+    failing.boot(bus, arguments=ALTERNATIVE)
+    transfer_while_defective(failing, both=False, until=lambda: POLLED in failing.guest.console())
+    assert_polled(failing)
+
+
+@pytest.mark.long
+def test_device_that_fails_both_drivers(failing: Failing) -> None:
+    """The drivers take turns, each attempt after a longer pause, until the device works."""
+    failing.boot("msix", arguments=ALTERNATIVE)
+    begin = time.monotonic()
+
+    def failed_often() -> bool:
+        console = failing.guest.console()
+        return console.count(POLLED) >= 3 and console.count("device stopped") >= 7
+
+    transfer_while_defective(failing, both=True, until=failed_often)
+    console = failing.guest.console()
+    # 10 + 20 + ... ms: fewer attempts than there are doublings of the pause in this time.
+    assert console.count("device stopped") < 12 + (time.monotonic() - begin) / 10
+    assert "panic" not in console
+    assert_buffers_balance(failing.client.quiet_status())
+
+
+def test_ordinary_driver_comes_back(failing: Failing) -> None:
+    """After some time without failure the ordinary driver is tried again."""
+    client = failing.boot("msix", arguments=(*ALTERNATIVE, "net_retry=3000"))
+    with defective(failing, both=False):
+        failing.guest.wait_for(POLLED, 60)
+    failing.guest.wait_for("worked for 3 s; the ordinary one is tried again", 60)
+    failing.guest.wait_for("net: the device was restarted", 60)
+    data = pattern(100_000)
+    assert client.echo(data) == data
+    status = client.quiet_status()
+    assert_buffers_balance(status)
+    assert status["network"]["driver_name"] == "virtio-net"
+    assert status["network"]["driver"]["interrupts"] > 0

@@ -13,6 +13,11 @@
  *   net_priority=N     priority of the bottom-half thread (default 48)
  *   net_measure=1      counts the instructions of each run of the interrupt handler
  *   features_off=MASK  virtio feature bits to refuse
+ *   net_alternative=polled  the polled driver takes the place of the ordinary one when that has
+ * failed net_failures=N          so many times (default 3; virtio/driver_choice.h)
+ *   net_failure_window=MS   within this time (default 10000)
+ *   net_retry=MS            time until the ordinary driver is tried again (default 60000; 0: never)
+ *   net_polled_period=US    period of the polled driver (default 1000)
  */
 #ifndef KERNEL_NETWORK_H
 #define KERNEL_NETWORK_H

@@ -40,6 +40,21 @@ bool virtio_netif_transmit(struct virtio_netif *interface, struct virtio_netif_p
     return accepted;
 }
 
+bool virtio_netif_transmit_copy(struct virtio_netif *interface, struct virtio_netif_packet *packet)
+{
+    bool accepted;
+    SYS_ARCH_DECL_PROTECT(level);
+
+    SYS_ARCH_PROTECT(level);
+    accepted =
+        netif_is_link_up(&interface->netif) && alternative_transmit(interface, &packet->packet);
+    SYS_ARCH_UNPROTECT(level);
+    if (accepted) {
+        packet->release(packet);
+    }
+    return accepted;
+}
+
 void virtio_netif_reclaim(struct virtio_netif *interface)
 {
     struct virtio_net_packet *packet;

@@ -47,6 +47,9 @@ _Static_assert(RECEIVE_BUFFERS_MAX *RECEIVE_BLOCK_ROOM >= VIRTIO_NET_LARGE_RECEI
 #define RETRY_MILLISECONDS_MAX 10000u
 #define HEALTHY_NANOSECONDS    UINT64_C(10000000000)
 
+/* Default period of the polled driver. */
+#define POLL_NANOSECONDS UINT64_C(1000000)
+
 static void wake_bottom_half(void *context)
 {
     struct virtio_netif *interface = context;
@@ -134,10 +137,19 @@ static void update_link(struct virtio_netif *interface)
     }
 }
 
-static void pause_before_retry(struct virtio_netif *interface)
+void netif_pause(struct virtio_netif *interface)
 {
     sys_msleep(interface->retry);
     interface->retry = LWIP_MIN(2 * interface->retry, RETRY_MILLISECONDS_MAX);
+}
+
+void netif_pause_if_ill(struct virtio_netif *interface)
+{
+    if (virtio_platform_now() - interface->started >= HEALTHY_NANOSECONDS) {
+        interface->retry = RETRY_MILLISECONDS_MIN;
+    } else {
+        netif_pause(interface);
+    }
 }
 
 /* Takes the link down and detaches the driver, so that no other thread uses it. Returns the driver.
@@ -152,11 +164,7 @@ static struct virtio_net *detach_driver(struct virtio_netif *interface)
     interface->net = NULL;       /* before the driver is stopped: see bypass.c */
     network_unlock();
     (void)virtio_network_connect(interface->device, NULL);
-    if (virtio_platform_now() - interface->started >= HEALTHY_NANOSECONDS) {
-        interface->retry = RETRY_MILLISECONDS_MIN;
-    } else {
-        pause_before_retry(interface);
-    }
+    netif_pause_if_ill(interface);
     return net;
 }
 
@@ -165,7 +173,7 @@ static struct virtio_net *detach_driver(struct virtio_netif *interface)
 static void release_driver(struct virtio_netif *interface, struct virtio_net *net)
 {
     while (!virtio_network_restore(interface->device) || !virtio_net_stop(net)) {
-        pause_before_retry(interface);
+        netif_pause(interface);
     }
     network_lock();
     transmit_take_back(net);
@@ -173,20 +181,25 @@ static void release_driver(struct virtio_netif *interface, struct virtio_net *ne
     virtio_net_free(net);
 }
 
-/* Returns false if the device cannot be started now; *reason is then a static text, or NULL if it
- * is another device. */
-static bool try_restart(struct virtio_netif *interface, const char **reason)
+static void record_failure(struct virtio_netif *interface, uint64_t worked)
 {
-    struct virtio_net *net = NULL;
+    virtio_choice_failed(&interface->choice, virtio_platform_now(), worked);
+}
 
-    interface->restarts++;
-    if (!virtio_network_restore(interface->device)) {
-        *reason = "it is gone";
-    } else if (virtio_network_probe(interface->device, reason)) {
-        net = start_driver(interface, reason);
-    }
+/* The end of an attempt to restart the device. */
+enum attempt {
+    ATTEMPT_FAILED,    /* it cannot be started now */
+    ATTEMPT_SUCCEEDED, /* the ordinary driver runs */
+    ATTEMPT_ENDED,     /* the polled driver ran, and has been stopped */
+};
+
+static enum attempt start_ordinary(struct virtio_netif *interface, const char **reason)
+{
+    struct virtio_net *net = start_driver(interface, reason);
+
     if (net == NULL) {
-        return false;
+        record_failure(interface, 0);
+        return ATTEMPT_FAILED;
     }
     network_lock();
     interface->net = net;
@@ -195,24 +208,47 @@ static bool try_restart(struct virtio_netif *interface, const char **reason)
     update_link(interface);
     network_unlock();
     filter_update(interface);
-    return true;
+    return ATTEMPT_SUCCEEDED;
 }
 
-/* Resets a failed device and starts it again. Repeats this until it succeeds. Bottom-half thread.
- */
-static void restart(struct virtio_netif *interface)
+/* Starts the device with the driver that is chosen. If it cannot be started, *reason is a static
+ * text, or NULL if it is another device. */
+static enum attempt try_restart(struct virtio_netif *interface, const char **reason)
+{
+    interface->restarts++;
+    if (!virtio_network_restore(interface->device)) {
+        *reason = "it is gone";
+        return ATTEMPT_FAILED;
+    }
+    if (!virtio_network_probe(interface->device, reason)) {
+        return ATTEMPT_FAILED;
+    }
+    if (virtio_choice_is_polled(&interface->choice)) {
+        return alternative_run(interface, reason) ? ATTEMPT_ENDED : ATTEMPT_FAILED;
+    }
+    return start_ordinary(interface, reason);
+}
+
+/* Resets a failed device and starts it again. Repeats this until the ordinary driver runs.
+ * Bottom-half thread. Apart and cold, so that the bottom half's loop keeps its registers. */
+static __attribute__((cold, noinline)) void restart(struct virtio_netif *interface)
 {
     const char *reported = NULL;
     const char *reason = NULL;
+    enum attempt attempt;
 
+    record_failure(interface, virtio_platform_now() - interface->started);
     release_driver(interface, detach_driver(interface));
-    while (!try_restart(interface, &reason)) {
+    while ((attempt = try_restart(interface, &reason)) != ATTEMPT_SUCCEEDED) {
+        if (attempt == ATTEMPT_ENDED) {
+            continue;
+        }
         if (reason != reported) {
             virtio_platform_log("net: the device cannot be restarted yet: %s",
                                 reason == NULL ? "it is another one" : reason);
             reported = reason;
         }
-        pause_before_retry(interface);
+        netif_pause(interface);
     }
     virtio_platform_log("net: the device was restarted");
 }
@@ -378,6 +414,9 @@ static void set_defaults(struct virtio_netif_parameters *parameters)
     driver->receive_bytes = RECEIVE_BLOCK_ROOM;
     driver->mtu_max = NETIF_MTU_MAX;
     parameters->rx_pool = parameters->rx_pool == 0 ? RECEIVE_POOL : parameters->rx_pool;
+    if (parameters->alternative.period == 0) {
+        parameters->alternative.period = POLL_NANOSECONDS;
+    }
 }
 
 /* After a failed start: disconnects the interrupt, resets the device and frees the driver. If the
@@ -409,6 +448,7 @@ static bool start(struct virtio_netif *interface, const char **reason)
     if (add_interface(interface)) {
         *reason = "there is no thread for its bottom half";
         if (start_bottom_half(interface)) {
+            alternative_prepare(interface);
             return true;
         }
         remove_interface(interface);
@@ -449,8 +489,16 @@ struct netif *virtio_netif_interface(struct virtio_netif *interface)
     return &interface->netif;
 }
 
+const char *virtio_netif_driver(const struct virtio_netif *interface)
+{
+    return virtio_choice_is_polled(&interface->choice) ? "virtio-net polled" : "virtio-net";
+}
+
 uint64_t virtio_netif_features(const struct virtio_netif *interface)
 {
+    if (interface->polled_runs) {
+        return virtio_polled_features(interface->polled);
+    }
     return interface->net == NULL ? 0 : virtio_net_features(interface->net);
 }
 
@@ -465,8 +513,13 @@ void virtio_netif_statistics(struct virtio_netif *interface,
     memset(statistics, 0, sizeof(*statistics));
     if (interface->net != NULL) {
         virtio_net_statistics(interface->net, &statistics->driver);
+    } else if (interface->polled_runs) {
+        virtio_polled_statistics(interface->polled, &statistics->driver);
     }
     statistics->rx_pool_blocks = interface->blocks_count;
+    if (interface->polled_runs) { /* its buffers are not blocks of the pool */
+        statistics->rx_pool_blocks += (uint32_t)statistics->driver.rx_exposed;
+    }
     statistics->rx_pool_free = interface->blocks_free;
     statistics->rx_pool_lowest = interface->blocks_lowest;
     statistics->rx_copied = interface->copied;
@@ -479,4 +532,5 @@ void virtio_netif_statistics(struct virtio_netif *interface,
     statistics->tx_joined = interface->segmentation.joined;
     statistics->tx_checksums = interface->transmit_checksums;
     statistics->restarts = interface->restarts;
+    statistics->replacements = interface->replacements;
 }

@@ -9,7 +9,9 @@
 #include "lwip/prot/ethernet.h"
 #include "lwip/sys.h"
 #include "segmentation.h"
+#include "virtio/driver_choice.h"
 #include "virtio/net.h"
+#include "virtio/net_polled.h"
 #include "virtio_netif.h"
 
 #define RECEIVE_BLOCK_BYTES ((size_t)2048)
@@ -75,7 +77,6 @@ struct group_filter {
 struct virtio_netif {
     struct virtio_net *net; /* NULL while the device is being restarted */
     struct virtio_network_device *device;
-    struct virtio_netif_parameters parameters;
     struct netif netif;
     sys_sem_t wake;
     struct group_filter groups;
@@ -108,12 +109,29 @@ struct virtio_netif {
     uint32_t packets_free;             /* lwIP lock */
     struct segmentation segmentation;
     bool checksum_offered;
-    bool unflushed; /* frames were queued since the last flush */
+    bool unflushed;   /* frames were queued since the last flush */
+    bool polled_runs; /* frames go to `polled`, and `net` is NULL; lwIP lock */
     uint64_t transmit_copied;
     uint64_t transmit_dropped;
     uint64_t transmit_checksums;
     uint64_t restarts;
+
+    /* The alternative driver (alternative.c). */
+    struct virtio_driver_choice choice; /* bottom half */
+    struct virtio_polled *polled;       /* NULL: none is configured */
+    sys_sem_t polled_begin;             /* the thread that polls has to begin, or has ended */
+    sys_sem_t polled_end;
+    uint64_t replacements;
+
+    struct virtio_netif_parameters parameters; /* last, because its size changes with ports */
 };
+
+/* netif.c: the pause between two attempts to start a device, which doubles it. Bottom-half thread,
+ * without the network lock. */
+void netif_pause(struct virtio_netif *interface);
+/* As netif_pause(), unless the driver that has stopped had worked for some time. The next pause is
+ * then the shortest one again. */
+void netif_pause_if_ill(struct virtio_netif *interface);
 
 /* Receive (receive.c). */
 
@@ -135,6 +153,9 @@ void receive_finish(struct virtio_netif *interface);
 /* While few blocks are free, frees the out-of-order segments that lwIP holds. Once per batch,
  * network lock held. */
 void receive_relieve(struct virtio_netif *interface);
+/* As receive_deliver(), for a frame that the polled driver has copied to one block. Its segments
+ * are not joined with others. */
+void receive_deliver_copy(struct virtio_netif *interface, struct virtio_net_buffer *buffer);
 
 /* The counts of received frames (received.c). Network lock held. */
 
@@ -169,6 +190,22 @@ void filter_update(struct virtio_netif *interface);
 /* Announces the interface's addresses if the device asks for it. After a change of the
  * configuration; context as of filter_update(). */
 void filter_announce(struct virtio_netif *interface);
+
+/* The alternative driver (alternative.c). */
+
+/* Allocates it and creates its thread, if it is configured. If memory is exhausted, prints a line,
+ * and the ordinary driver is never replaced. Called when the bottom half exists, because a thread
+ * can't be undone; a failure before the return does not count. Thread context, without the network
+ * lock. */
+void alternative_prepare(struct virtio_netif *interface);
+/* Starts the polled driver on the device, which was probed, and returns true when it has failed, or
+ * the ordinary one is to be tried again; the device is then reset. Returns false if it cannot be
+ * started, with a static text in *reason. Bottom-half thread, without the network lock;
+ * interface->net is NULL. */
+bool alternative_run(struct virtio_netif *interface, const char **reason);
+/* Sends a copy of a packet of the bypass, if the polled driver runs. Returns false if it does not,
+ * or refuses the packet. In a critical section (lwIP lock). */
+bool alternative_transmit(struct virtio_netif *interface, const struct virtio_net_packet *packet);
 
 /* Transmit (transmit.c). Network lock held, unless said otherwise. */
 

@@ -8,8 +8,10 @@
 #ifndef VIRTIO_PORT_NETWORK_SYSTEM_H
 #define VIRTIO_PORT_NETWORK_SYSTEM_H
 
+#include "lwip/sys.h"
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* Returns memory that devices can access (virtio_platform_dma_address()), aligned for any type, not
  * cleared; NULL if memory is exhausted. Thread context. */
@@ -31,5 +33,12 @@ void network_bottom_half_begins(void);
  * network_yield(), or its wait for work. If a timer is due before such a step ends, a system may
  * wait for it here. */
 void network_step_begins(void);
+
+/* Sleeps until virtio_platform_now() reaches this time, or a little longer. Thread context. */
+void network_sleep_until(uint64_t nanoseconds);
+
+/* Waits for a semaphore without limit, as sys_sem_wait(). The bottom half does nothing for the
+ * caller meanwhile, so a system gives it no time on behalf of the caller. Thread context. */
+void network_wait(sys_sem_t *semaphore);
 
 #endif

@@ -26,6 +26,16 @@
 struct virtio_netif;
 struct virtio_network_device;
 
+/* When the polled driver (virtio/net_polled.h) takes the place of the ordinary one: see
+ * virtio/driver_choice.h. Times are nanoseconds. */
+struct virtio_netif_alternative {
+    uint16_t
+        failures; /* at most VIRTIO_FAILURES_MAX; 0: never, and no memory is allocated for it */
+    uint64_t window;
+    uint64_t retry;  /* 0: the ordinary driver is not tried again unless the polled one fails */
+    uint64_t period; /* between two polls; 0: a millisecond */
+};
+
 struct virtio_netif_parameters {
     /* rx_buffers 0: from 8 to 64, as the device needs. receive_bytes and mtu_max are the port's */
     struct virtio_net_parameters driver;
@@ -34,6 +44,7 @@ struct virtio_netif_parameters {
     int priority;     /* priority of the bottom-half thread, as for sys_thread_new() */
     uint32_t poll;    /* times that the bottom half polls the rings before it sleeps, while no
                        * other thread is ready; 0: never */
+    struct virtio_netif_alternative alternative;
 };
 
 /* The fate of a received frame: the protocol that took it, or the cause of its drop. The names of
@@ -88,8 +99,8 @@ struct virtio_netif_received {
 struct virtio_netif_statistics {
     struct virtio_net_statistics driver; /* since the last restart */
     struct virtio_netif_received received;
-    uint32_t rx_pool_blocks;
-    uint32_t rx_pool_free; /* blocks that neither the device nor lwIP has */
+    uint32_t rx_pool_blocks; /* with the buffers of the polled driver while it runs */
+    uint32_t rx_pool_free;   /* blocks that neither the device nor lwIP has */
     uint32_t rx_pool_lowest;
     uint64_t rx_copied;       /* frames copied because few blocks were free */
     uint64_t rx_copies_bytes; /* memory in copies, now */
@@ -100,6 +111,7 @@ struct virtio_netif_statistics {
     uint64_t tx_checksums;    /* checksums left to the device */
     uint64_t tx_joined;       /* segments joined to others, for the device to segment */
     uint64_t restarts;        /* attempts to restart a device that had failed */
+    uint64_t replacements;    /* those that started the polled driver */
 };
 
 /* Starts lwIP and its guards. Call it once, before any other function of lwIP, after the random
@@ -120,6 +132,9 @@ void virtio_netif_set_up(struct virtio_netif *interface);
 
 /* Returns lwIP's structure of the interface. */
 struct netif *virtio_netif_interface(struct virtio_netif *interface);
+/* Returns the name of the driver in use, or of the one that is tried next: "virtio-net" or
+ * "virtio-net polled". */
+const char *virtio_netif_driver(const struct virtio_netif *interface);
 /* Returns the negotiated features; 0 while the device is being restarted. */
 uint64_t virtio_netif_features(const struct virtio_netif *interface);
 /* Returns the speed in Mb/s that the device reports; 0 if it reports none. Network lock held. */
@@ -160,6 +175,10 @@ bool virtio_netif_reserve(struct virtio_netif *interface, int blocks);
 /* Sends at once. Returns false if the link is down, the device is being restarted, or the ring and
  * the send queue are full. Thread context, without the network lock. */
 bool virtio_netif_transmit(struct virtio_netif *interface, struct virtio_netif_packet *packet);
+/* As virtio_netif_transmit(), by the polled driver, if that is in use: a caller whose packet was
+ * refused calls it. (It is apart, so that the ordinary driver's packets take no instruction more.)
+ * The driver copies the packet, and release() is called before the return of true. */
+bool virtio_netif_transmit_copy(struct virtio_netif *interface, struct virtio_netif_packet *packet);
 /* Releases the packets that the device has sent. Context as of virtio_netif_transmit(). */
 void virtio_netif_reclaim(struct virtio_netif *interface);
 /* Returns true if UDP checksums may be left to the device. */

@@ -11,7 +11,7 @@ LWIP_CORE = api/api_lib api/err api/if_api api/netbuf api/netdb api/sockets api/
 # The driver as lwIP's interface, the protection of lwIP, and lwIP's operating system layer for RTEMS.
 LWIP_PORT = $(addprefix $(ROOT)/, \
   external/lwip_corrections/nd6.c external/lwip_corrections/reassembly.c libc/portable_checksum.c \
-  $(addprefix virtio/ports/lwip/,coalesce.c core_lock.c filter.c heap.c netif.c random.c receive.c \
+  $(addprefix virtio/ports/lwip/,alternative.c coalesce.c core_lock.c filter.c heap.c netif.c random.c receive.c \
     received.c receive_window.c segmentation.c start.c syn_cache.c tcp_guard.c tcp_segment.c transmit.c) \
   $(addprefix virtio/ports/rtems/lwip/,start.c sys_arch.c))
 

@@ -199,6 +199,22 @@ void network_step_begins(void)
 {
 }
 
+/* The task wakes at a tick of the clock: a period of the polled driver below one is a tick. */
+void network_sleep_until(uint64_t nanoseconds)
+{
+    uint64_t tick = rtems_configuration_get_nanoseconds_per_tick();
+    uint64_t now = virtio_platform_now();
+
+    if (nanoseconds > now) {
+        (void)rtems_task_wake_after((rtems_interval)((nanoseconds - now + tick - 1) / tick));
+    }
+}
+
+void network_wait(sys_sem_t *semaphore)
+{
+    (void)sys_arch_sem_wait(semaphore, 0);
+}
+
 /* RTEMS has no function that returns whether another task is ready. */
 bool network_is_alone(void)
 {

@@ -72,7 +72,7 @@ bool network_is_alone(void)
 
 uint64_t virtio_platform_now(void)
 {
-    return 0;
+    return world.now;
 }
 
 void virtio_platform_log(const char *format, ...)
@@ -147,7 +147,9 @@ void sys_arch_unprotect(sys_prot_t pval)
 
 void sys_msleep(u32_t ms)
 {
-    (void)ms;
+    assert_false(world.locked);
+    world.now += ms * UINT64_C(1000000);
+    world.slept += ms;
 }
 
 void sys_timeout(u32_t msecs, sys_timeout_handler handler, void *arg)
@@ -355,6 +357,43 @@ void transmit_release(void *context)
     assert_non_null(context);
 }
 
+/* ---- The alternative driver ---- */
+
+void alternative_prepare(struct virtio_netif *interface)
+{
+    interface->choice.failures = interface->parameters.alternative.failures;
+    interface->choice.window = interface->parameters.alternative.window;
+}
+
+bool alternative_run(struct virtio_netif *interface, const char **reason)
+{
+    assert_false(world.locked);
+    assert_null(interface->net);
+    assert_int_equal(world.drivers, 0);
+    *reason = "the polled driver does not start";
+    world.polled_runs++;
+    if (world.polled_worked) {
+        virtio_choice_return(&interface->choice);
+    } else {
+        virtio_choice_failed(&interface->choice, world.now, 0);
+    }
+    return !world.polled_fails;
+}
+
+uint64_t virtio_polled_features(const struct virtio_polled *polled)
+{
+    (void)polled;
+    fail();
+    return 0;
+}
+
+void virtio_polled_statistics(const struct virtio_polled *polled,
+                              struct virtio_net_statistics *statistics)
+{
+    (void)polled, (void)statistics;
+    fail();
+}
+
 /* ---- The driver and its device ---- */
 
 struct virtio_net *virtio_net_create(struct virtio_transport *transport,
@@ -368,7 +407,8 @@ struct virtio_net *virtio_net_create(struct virtio_transport *transport,
     assert_int_equal(parameters->mtu_max, 9000);
     world.net = (struct virtio_net){.operations = operations, .context = context};
     world.net.exposed = operations->receive_buffer(context);
-    if (world.failing == DRIVER) {
+    if (world.failing == DRIVER || world.fails != 0) {
+        world.fails -= world.fails != 0 ? 1u : 0u;
         if (!world.keeps_memory) {
             operations->return_buffer(context, world.net.exposed);
         }

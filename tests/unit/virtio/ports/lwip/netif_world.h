@@ -30,6 +30,10 @@ struct world {
     bool keeps_memory; /* the device does not confirm a reset */
     unsigned allocations;
     unsigned drivers;
+    unsigned fails;       /* so many further starts of the ordinary driver fail */
+    unsigned polled_runs; /* runs of the polled driver, each of which ends at once */
+    bool polled_fails;    /* it cannot be started */
+    bool polled_worked;   /* a run ends because the ordinary driver is to be tried again */
     unsigned interfaces;
     unsigned timeouts;
     unsigned semaphores;
@@ -51,6 +55,8 @@ struct world {
     lwip_thread_fn thread;
     void *thread_argument;
     unsigned wakes;
+    uint64_t now;   /* nanoseconds */
+    uint64_t slept; /* milliseconds */
     jmp_buf asleep; /* the bottom half's thread returns here to sleep */
     struct virtio_net net;
 };

@@ -171,6 +171,80 @@ static void mtu_of_the_device(void **state)
     destroy(interface);
 }
 
+static struct virtio_netif *create_with_alternative(uint16_t failures)
+{
+    const struct virtio_netif_parameters parameters = {
+        .priority = 1, .alternative = {.failures = failures, .window = UINT64_C(10000000000)}};
+    struct virtio_netif *interface;
+    const char *reason;
+
+    world_begin(STEPS, false);
+    interface = virtio_netif_create(&world_device, &parameters, &reason);
+    assert_non_null(interface);
+    world_run_bottom_half();
+    return interface;
+}
+
+/* The ordinary driver is replaced after so many failures, of a running driver or of its start. */
+static void polled_driver_after_failures(void **state)
+{
+    struct virtio_netif *interface = create_with_alternative(3);
+
+    (void)state;
+    restart();
+    restart();
+    assert_int_equal(world.polled_runs, 0);
+    assert_string_equal(virtio_netif_driver(interface), "virtio-net");
+    restart();
+    assert_int_equal(world.polled_runs, 1); /* it failed at once, and the ordinary one runs */
+    assert_string_equal(world.line, "net: the device was restarted");
+    destroy(interface);
+
+    interface = create_with_alternative(3);
+    world.fails = 2;
+    restart();
+    assert_int_equal(world.polled_runs, 1);
+    destroy(interface);
+
+    interface = create_with_alternative(0);
+    for (unsigned i = 0; i < 50; i++) {
+        restart();
+    }
+    assert_int_equal(world.polled_runs, 0);
+    destroy(interface);
+}
+
+/* With a device that fails both drivers, they take turns, and the pauses grow. */
+static void both_drivers_fail(void **state)
+{
+    struct virtio_netif *interface = create_with_alternative(1);
+
+    (void)state;
+    world.polled_fails = true;
+    world.fails = 8;
+    restart();
+    assert_int_equal(world.polled_runs, 9);
+    assert_int_equal(world.drivers, 1);
+    assert_int_equal(interface->restarts, 18);
+    assert_in_range(world.slept, 60000, 180000); /* 10, 20, ... 10000, 10000, ... ms */
+    destroy(interface);
+}
+
+/* The ordinary driver that is tried again is replaced by its first failure. */
+static void ordinary_driver_tried_again(void **state)
+{
+    struct virtio_netif *interface = create_with_alternative(2);
+
+    (void)state;
+    world.polled_worked = true;
+    restart();
+    restart();
+    assert_int_equal(world.polled_runs, 1);
+    restart();
+    assert_int_equal(world.polled_runs, 2);
+    destroy(interface);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -178,6 +252,9 @@ int main(void)
         cmocka_unit_test(memory_is_left_to_an_unresponsive_device),
         cmocka_unit_test(commands_without_the_lock),
         cmocka_unit_test(mtu_of_the_device),
+        cmocka_unit_test(polled_driver_after_failures),
+        cmocka_unit_test(both_drivers_fail),
+        cmocka_unit_test(ordinary_driver_tried_again),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
