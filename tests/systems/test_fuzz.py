@@ -27,6 +27,7 @@ _WORDS = (
     "[[channel]]", "channel", "from", "to", "size", "kind", "one_way", '"64 KiB"', '"value"',
     "[[partition.vcpu]]", "vcpu", "budget", "period", "threads", '"10 ms"', '"main"', '"*"',
     "[partition.health]", "health", "panic", "restarts", '"restart"', '"5 in 60 s"',
+    "[partition.driver]", "driver", "alternative", "failures", "retry", '"polled"', '"never"',
 )  # fmt: skip
 
 
@@ -59,6 +60,12 @@ _VALUES = {
         '{ memory_violation = "restart", restarts = "16 in 60 s" }',
         '{ refused_dma = "log", restarts = "0 in 0 s" }',
         '{ serror = "ignore", watchdog = 1 }',
+    ),
+    "driver": (
+        "{}",
+        '{ alternative = "polled" }',
+        '{ alternative = "polled", failures = "16 in 60 s", period = "50 us", retry = "never" }',
+        '{ alternative = "polled", budget = "9 ms", retry = "1 ns" }',
     ),
     "vcpu": (
         "[]",

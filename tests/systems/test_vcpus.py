@@ -58,6 +58,28 @@ def test_boot_argument() -> None:
     assert command_line(replace(partition, vcpus=())) == "net_poll=0"
 
 
+def test_table_of_a_driver(tmp_path: Path) -> None:
+    """The driver's table becomes boot arguments and a VCPU of the thread that polls."""
+    file = tmp_path / "system.toml"
+    head = 'board = "small"\n[[partition]]\nname = "net"\ncores = [1]\nmemory = "16 MiB"\n'
+    head += 'image = "boot"\npci = ["00:02.0"]\ndma = "smmu"\narguments = "net_poll=0"\n'
+    file.write_text(head + '[partition.driver]\nalternative = "polled"\n')
+    partition = parse(file).partitions[0]
+    assert command_line(partition) == (
+        "net_poll=0 net_alternative=polled net_failures=3 net_failure_window=10000 "
+        "net_polled_period=1000 net_retry=60000 vcpus=net-polled:main:200us/1ms"
+    )
+    rows = 'failures = "16 in 1 s"\nperiod = "500 us"\nbudget = "50 us"\nretry = "never"\n'
+    file.write_text(file.read_text() + rows)
+    partition = parse(file).partitions[0]
+    assert command_line(partition) == (
+        "net_poll=0 net_alternative=polled net_failures=16 net_failure_window=1000 "
+        "net_polled_period=500 net_retry=0 vcpus=net-polled:main:50us/500us"
+    )
+    assert partition.driver is not None
+    assert (partition.driver.line, partition.vcpus[0].line_of("budget")) == (10, 14)
+
+
 @pytest.mark.parametrize(
     ("nanoseconds", "exact", "passed_on"),
     [

@@ -16,6 +16,7 @@ from bulkhead.system.board import FIRST_SPI, PAGE_BYTES, Board, Device, device_a
 from bulkhead.system.channel_rules import channel_memory, channel_rules
 from bulkhead.system.credit_cores import core_rules
 from bulkhead.system.description import CORES_MAX, DEVICES_MAX, FUNCTIONS_MAX, PARTITIONS_MAX
+from bulkhead.system.driver_rules import driver_rules
 from bulkhead.system.elf_image import Executable
 from bulkhead.system.emulated import rules_of_devices
 from bulkhead.system.health_rules import health_rules
@@ -508,6 +509,7 @@ _RULES_OF_ANY_BOARD: tuple[Callable[[System], Iterator[Problem]], ...] = (
     vcpu_rules,
     manager_rules,
     health_rules,
+    driver_rules,
     channel_rules,
 )
 _RULES_OF_A_BOARD: tuple[Rule, ...] = (

@@ -96,6 +96,12 @@ class HealthAction(Enum):
     RESTART = "restart"
 
 
+class Alternative(Enum):
+    """The driver that takes the place of one that fails."""
+
+    POLLED = "polled"  # virtio/net_polled.h
+
+
 class VcpuPolicy(Enum):
     """The work that a VCPU's budget is for."""
 
@@ -200,6 +206,31 @@ RESTARTS_DEFAULT = RestartLimit(5, 60_000)
 
 
 @dataclass(frozen=True)
+class FailureLimit:
+    """The failures of a driver after which another one takes its place."""
+
+    count: int
+    window_ms: int
+
+
+@dataclass(frozen=True)
+class Driver:
+    """The table [partition.driver]: the alternative to the driver of the network device."""
+
+    alternative: Alternative
+    failures: FailureLimit
+    period: int  # nanoseconds between two polls
+    budget: int  # nanoseconds in each period
+    retry_ms: int  # until the ordinary driver is tried again; 0: it is not
+    line: int  # line of the file in which the table begins
+    key_lines: Mapping[str, int] = field(default_factory=dict)  # lines of its keys
+
+    def line_of(self, key: str) -> int:
+        """Return the line for a message about a key, which may be missing."""
+        return self.key_lines.get(key, self.line)
+
+
+@dataclass(frozen=True)
 class Partition:
     """A partition."""
 
@@ -241,6 +272,7 @@ class Partition:
     entry: int | None = None  # of a raw binary; None: its first address
     kept_bytes: int = 0  # of memory that a restart leaves as it is, beside memory_bytes
     health: Health | None = None  # None: each error stops it, and none is recorded
+    driver: Driver | None = None  # None: its network driver has no alternative
     device_lines: Mapping[str, int] = field(default_factory=dict)  # of `emulated`, by address
 
     @property

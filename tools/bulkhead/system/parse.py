@@ -14,6 +14,7 @@ from typing import Any
 from bulkhead.errors import UserError
 from bulkhead.layouts.kernel import CHANNEL_RING_MAX, CHANNEL_RING_MIN, THREAD_NAME_BYTES
 from bulkhead.paths import ROOT, display
+from bulkhead.system import driver_argument
 from bulkhead.system.board import PAGE_BYTES
 from bulkhead.system.description import (
     GUEST_BITS,
@@ -31,12 +32,15 @@ from bulkhead.system.lines import Lines, find_lines
 from bulkhead.system.model import (
     QUANTUM_DEFAULT,
     UTILIZATION_MIN,
+    Alternative,
     Channel,
     ChannelKind,
     Console,
     ConsoleInterrupt,
     Cores,
     Dma,
+    Driver,
+    FailureLimit,
     Health,
     HealthAction,
     HealthError,
@@ -263,8 +267,13 @@ def _partition(
     if values["health"] is not None:
         place_of_health = lines.of_table(index, "health", 0)
         values["health"] = _health(values["health"], who, place_of_health, problems)
+    if values["driver"] is not None:
+        place_of_driver = lines.of_table(index, "driver", 0)
+        values["driver"] = _driver(values["driver"], who, place_of_driver, problems)
     if len(problems) > before:
         return None
+    if values["driver"] is not None:
+        made.append(driver_argument.vcpu(values["driver"]))
     values["memory_bytes"] = values.pop("memory")
     values["kept_bytes"] = values.pop("kept")
     values["emulated"] = values.pop("qemu")
@@ -284,6 +293,20 @@ def _health(
     line, key_lines = place
     actions = {error: values[error.value] for error in HealthError}
     return Health(actions, values["restarts"], line, key_lines)
+
+
+def _driver(
+    table: Mapping[str, Any], who: str, place: _Place, problems: list[Problem]
+) -> Driver | None:
+    before = len(problems)
+    values = _values(table, _DRIVER, f"{who}, driver", place, problems)
+    if len(problems) > before:
+        return None
+    line, key_lines = place
+    if values["budget"] is None:
+        values["budget"] = values["period"] // driver_argument.PERIODS_OF_BUDGET
+    values["retry_ms"] = values.pop("retry")
+    return Driver(**values, line=line, key_lines=key_lines)
 
 
 def _vcpu(
@@ -520,23 +543,54 @@ def _no_source(_value: Any) -> None:
     raise _Wrong("nothing raises this error: leave the key out")
 
 
-def _restarts(value: Any) -> RestartLimit:
+def _count_in(value: Any, what: str, most: int) -> tuple[int, int]:
+    """Return a number of events, and a time in milliseconds."""
     found = re.fullmatch(r"([0-9]{1,9}) in (.+)", value) if isinstance(value, str) else None
     if found is None:
-        raise _Wrong('write a number of restarts and a time, such as "5 in 60 s"')
-    most, window = int(found[1]), _time(found[2])
-    if not 1 <= most <= RESTARTS_MAX:
-        raise _Wrong(f"take 1 to {RESTARTS_MAX} restarts")
+        raise _Wrong(f'write a number of {what} and a time, such as "5 in 60 s"')
+    count, window = int(found[1]), _time(found[2])
+    if not 1 <= count <= most:
+        raise _Wrong(f"take 1 to {most} {what}")
     if window % TIME_UNITS["ms"] or not WINDOW_MIN <= window // TIME_UNITS["ms"] <= WINDOW_MAX:
         shortest, longest = (duration(each * TIME_UNITS["ms"]) for each in (WINDOW_MIN, WINDOW_MAX))
         raise _Wrong(f"take a time of {shortest} to {longest}, in whole milliseconds")
-    return RestartLimit(most, window // TIME_UNITS["ms"])
+    return count, window // TIME_UNITS["ms"]
 
 
-def _table(value: Any) -> Mapping[str, Any]:
-    if not isinstance(value, dict):
-        raise _Wrong("begin it with [partition.health]", "health is no table")
-    return value
+def _restarts(value: Any) -> RestartLimit:
+    return RestartLimit(*_count_in(value, "restarts", RESTARTS_MAX))
+
+
+def _failures(value: Any) -> FailureLimit:
+    return FailureLimit(*_count_in(value, "failures", driver_argument.FAILURES_MAX))
+
+
+def _poll_period(value: Any) -> int:
+    period = _time(value)
+    shortest, longest = driver_argument.PERIOD_MIN, driver_argument.PERIOD_MAX
+    if period % TIME_UNITS["us"] or not shortest <= period <= longest:
+        raise _Wrong(f"take {duration(shortest)} to {duration(longest)}, in whole microseconds")
+    return period
+
+
+def _retry(value: Any) -> int:
+    """Return milliseconds; 0 for "never"."""
+    if value == "never":
+        return 0
+    retry = _time(value)
+    longest = driver_argument.RETRY_MAX
+    if retry % TIME_UNITS["ms"] or retry > longest:
+        raise _Wrong(f"take up to {duration(longest)}, in whole milliseconds, or 'never'")
+    return retry // TIME_UNITS["ms"]
+
+
+def _table(name: str) -> Callable[[Any], Mapping[str, Any]]:
+    def convert(value: Any) -> Mapping[str, Any]:
+        if not isinstance(value, dict):
+            raise _Wrong(f"begin it with [partition.{name}]", f"{name} is no table")
+        return value
+
+    return convert
 
 
 def _tables(value: Any) -> list[Any]:
@@ -602,7 +656,8 @@ _PARTITION_KEYS: dict[str, Callable[[Any], Any]] = {
     "serves": lambda value: _list(value, _name, '["control"]'),
     "weight": _weight,
     "vcpu": _tables,
-    "health": _table,
+    "health": _table("health"),
+    "driver": _table("driver"),
     "manager": _flag,
     "staging": _memory,
     "autostart": _flag,
@@ -634,6 +689,7 @@ _DEFAULTS: dict[str, Any] = {
     "weight": None,
     "vcpu": (),
     "health": None,
+    "driver": None,
     "manager": False,
     "staging": None,
     "autostart": True,
@@ -671,6 +727,22 @@ _HEALTH = _Kind(
         "restarts": None,
     },
     {},
+)
+_DRIVER = _Kind(
+    {
+        "alternative": _one_of(Alternative),
+        "failures": _failures,
+        "period": _poll_period,
+        "budget": _time,
+        "retry": _retry,
+    },
+    {
+        "failures": FailureLimit(3, 10_000),
+        "period": TIME_UNITS["ms"],
+        "budget": None,
+        "retry": 60_000,
+    },
+    {"alternative": '"polled"'},
 )
 _CORE_TABLE = _Kind(
     {"numbers": _cores, "scheduler": _one_of(Scheduler), "quantum": _quantum},

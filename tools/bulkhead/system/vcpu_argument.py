@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from bulkhead.system import driver_argument
 from bulkhead.system.model import Partition, Vcpu
 from bulkhead.system.problems import TIME_UNITS
 
@@ -15,10 +16,13 @@ NAME = "vcpus"
 
 
 def command_line(partition: Partition) -> str:
-    """Return the partition's arguments, and its VCPUs."""
-    if not partition.vcpus:
-        return partition.arguments
-    return f"{partition.arguments} {boot_argument(partition.vcpus)}".lstrip()
+    """Return the partition's arguments, those of its driver, and its VCPUs."""
+    words = [partition.arguments]
+    if partition.driver is not None:
+        words.append(driver_argument.arguments(partition.driver))
+    if partition.vcpus:
+        words.append(boot_argument(partition.vcpus))
+    return " ".join(filter(None, words))
 
 
 def boot_argument(vcpus: Sequence[Vcpu]) -> str:
