@@ -2,7 +2,8 @@
 /*
  * Protects lwIP's TCP from malicious peers. lwIP calls these functions (lwip_hooks.h).
  *
- * - Segments that would violate an assertion of lwIP (2.1.3, tcp_receive()) are dropped.
+ * - Segments that would violate an assertion of lwIP (2.1.3, tcp_receive()) are dropped, and so are
+ *   options that would violate one later (tcp_write()).
  * - While memory for received frames is short, a connection with unread data receives no more, so
  *   that other connections can continue.
  * - The number of half-open connections is bounded, and the oldest is dropped for a new one, so
@@ -275,11 +276,32 @@ static err_t guard_listener(struct tcp_hdr *header, struct pbuf *segment)
     return flags == TCP_ACK && complete_handshake(header, segment) ? ERR_VAL : ERR_OK;
 }
 
+/*
+ * Overwrites the options of a segment that is no SYN. None of them has an effect here, except that
+ * lwIP takes the maximum size of segments from any segment, although only a SYN has this option
+ * (RFC 9293, 3.7.1). If it became smaller than a segment that is queued, an assertion of
+ * tcp_write() would fail. Returns false if the options are in two pieces.
+ */
+static bool clear_options(struct tcp_hdr *header, const struct pbuf *segment)
+{
+    u16_t length = TCPH_HDRLEN_BYTES(header);
+
+    if ((u8_t *)header + length != segment->payload) {
+        return false;
+    }
+    memset(header + 1, LWIP_TCP_OPT_EOL, length - TCP_HLEN);
+    return true;
+}
+
 /* Checks a segment for a connection that is open, half-open or being closed. Returns ERR_OK if lwIP
  * shall process it. */
-static err_t guard_connection(struct tcp_pcb *connection, const struct tcp_hdr *header,
+static err_t guard_connection(struct tcp_pcb *connection, struct tcp_hdr *header,
                               const struct pbuf *segment)
 {
+    if (TCPH_HDRLEN_BYTES(header) != TCP_HLEN && (TCPH_FLAGS(header) & TCP_SYN) == 0 &&
+        !clear_options(header, segment)) {
+        return ERR_VAL;
+    }
     if (connection->state == SYN_RCVD &&
         (TCPH_FLAGS(header) & (TCP_SYN | TCP_ACK)) == (TCP_SYN | TCP_ACK)) {
         /* lwIP supports no simultaneous open, so only an attacker sends this segment. */

@@ -102,6 +102,7 @@ struct progress {
 struct session {
     struct progress progress;
     uint32_t uncommitted; /* bytes read since the last commit */
+    bool closes_later;    /* when the last answer was acknowledged */
     bool is_strange;      /* a request came that is not the next one: it was lost, or came twice */
 };
 
@@ -117,8 +118,9 @@ static uint32_t answer_bytes(uint32_t number)
     return number % 4 >= 2 ? 17000 + number : 100 + 37 * number;
 }
 
-static bool answer(struct connection *connection, struct progress *progress)
+static bool answer(struct connection *connection, struct session *session)
 {
+    struct progress *progress = &session->progress;
     static uint8_t bytes[sizeof(struct life_answer) + 20000];
     struct life_answer head = {progress->number, progress->sum, shared->lives,
                                answer_bytes(progress->number)};
@@ -136,6 +138,10 @@ static bool answer(struct connection *connection, struct progress *progress)
     expect(connection_write(connection, bytes + sizeof(head), head.bytes));
     if ((progress->left & LIFE_CLOSE) != 0) {
         connection_close(connection);
+    }
+    if ((progress->left & LIFE_CLOSE_LATER) != 0) {
+        session->closes_later = true;
+        connection_await_room(connection);
     }
     *progress = (struct progress){.answered = progress->answered + 1};
     connection_commit(connection, progress, sizeof(*progress));
@@ -165,10 +171,10 @@ static void read_body(struct connection *connection, struct session *session)
     struct progress *progress = &session->progress;
     uint8_t bytes[1000];
 
-    while ((progress->left & ~LIFE_CLOSE) != 0) {
+    while ((progress->left & ~LIFE_FLAGS) != 0) {
         size_t got = connection_peek(connection, bytes, sizeof(bytes));
 
-        got = got < (progress->left & ~LIFE_CLOSE) ? got : progress->left & ~LIFE_CLOSE;
+        got = got < (progress->left & ~LIFE_FLAGS) ? got : progress->left & ~LIFE_FLAGS;
         if (got == 0) {
             break;
         }
@@ -190,12 +196,17 @@ static void ready(struct connection *connection)
     struct session *session = connection_user(connection);
     struct progress *progress = &session->progress;
 
+    if (session->closes_later) {
+        connection_close(connection);
+        connection_commit(connection, NULL, 0);
+        return;
+    }
     do {
         if (progress->number == 0 && !begin_request(connection, session)) {
             break;
         }
         read_body(connection, session);
-    } while ((progress->left & ~LIFE_CLOSE) == 0 && answer(connection, progress));
+    } while ((progress->left & ~LIFE_FLAGS) == 0 && answer(connection, session));
     if (session->is_strange) {
         connection_abort(connection); /* the peer takes a reset for an error */
         return;

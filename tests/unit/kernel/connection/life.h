@@ -23,10 +23,12 @@
 
 struct life_request {
     uint32_t number;
-    uint32_t bytes; /* that follow, and LIFE_CLOSE: the server closes after the answer */
+    uint32_t bytes; /* that follow, and flags */
 };
 
-#define LIFE_CLOSE 0x80000000u
+#define LIFE_CLOSE       0x80000000u /* the server closes behind the answer */
+#define LIFE_CLOSE_LATER 0x40000000u /* it closes when the answer was acknowledged */
+#define LIFE_FLAGS       (LIFE_CLOSE | LIFE_CLOSE_LATER)
 
 struct life_answer {
     uint32_t number;

@@ -47,7 +47,8 @@ void peer_begin(struct peer *peer)
     for (uint32_t number = 1; number <= peer->requests; number++) {
         uint32_t bytes = body_bytes(number);
         bool closes = peer->server_closes && number == peer->requests;
-        struct life_request request = {number, bytes | (closes ? LIFE_CLOSE : 0)};
+        uint32_t flag = peer->fins_cross ? LIFE_CLOSE_LATER : LIFE_CLOSE;
+        struct life_request request = {number, bytes | (closes ? flag : 0)};
 
         assert_true(at + sizeof(request) + bytes <= PEER_STREAM_MAX);
         memcpy(peer->out + at, &request, sizeof(request));
@@ -67,6 +68,9 @@ static uint32_t allowed(const struct peer *peer)
 {
     uint32_t at = 0;
 
+    if (peer->most != 0) {
+        return peer->most;
+    }
     if (peer->answered == peer->requests) {
         return peer->out_bytes + (peer->server_closes && !peer->has_ended ? 0 : 1);
     }
@@ -109,41 +113,59 @@ static void check_answers(struct peer *peer)
 
 /* ---- Segments ---- */
 
+/* Makes the header include the first words of the data, which are options. */
+static void lengthen_header(struct packet *packet, unsigned words)
+{
+    uint8_t *tcp = packet_start(packet);
+    uint32_t sum = (~get16(tcp + 16) & 0xffff) + (words << 12); /* RFC 1624 */
+
+    tcp[12] = (uint8_t)((5 + words) << 4);
+    put16(tcp + 16, ~((sum & 0xffff) + (sum >> 16)));
+}
+
 static void send_segment(const struct peer *peer, uint32_t sequence, const uint8_t *data,
                          size_t bytes, unsigned flags, peer_send send)
 {
+    static const uint8_t shrunk[] = {2, 4, 0, 16};
+    bool has_option = peer->shrinks && peer->in_bytes > 1000;
     struct packet packet;
-    uint32_t acknowledged = peer->first + 1 + peer->in_bytes + (peer->has_ended ? 1 : 0);
+    bool tells_end = peer->has_ended && (!peer->fins_cross || peer->acked > peer->out_bytes);
+    uint32_t acknowledged = peer->first + 1 + peer->in_bytes + (tells_end ? 1 : 0);
 
     packet_data(&packet, 0);
     if (bytes != 0) {
         packet_add(&packet, data, bytes);
     }
+    if (has_option) {
+        packet_add(&packet, shrunk, sizeof(shrunk));
+    }
     packet_tcp(&packet, 4, peer->port, LIFE_PORT, sequence,
                (flags & PACKET_ACK) != 0 ? acknowledged : 0, flags);
+    if (has_option) {
+        lengthen_header(&packet, 1);
+    }
     packet_ip4(&packet, 6);
     packet_ethernet(&packet, 0x0800);
     send(packet_start(&packet), packet_bytes(&packet));
 }
 
-/* The options stand where data would. Then the header is made as long as it is with them. */
 static void send_syn(const struct peer *peer, peer_send send)
 {
-    static const uint8_t options[] = {2, 4, SEGMENT_BYTES >> 8, SEGMENT_BYTES & 0xff, 4, 2, 1, 1};
+    uint32_t segment = peer->segment != 0 ? peer->segment : SEGMENT_BYTES;
+    uint8_t options[] = {2, 4, (uint8_t)(segment >> 8), (uint8_t)segment, 1, 1, 1, 1};
+    bool has_options = peer->offers_sack || peer->segment != 0;
     struct packet packet;
-    uint8_t *tcp;
-    uint32_t sum;
 
-    packet_data(&packet, 0);
     if (peer->offers_sack) {
+        memcpy(options + 4, (uint8_t[]){4, 2}, 2);
+    }
+    packet_data(&packet, 0);
+    if (has_options) {
         packet_add(&packet, options, sizeof(options));
     }
     packet_tcp(&packet, 4, peer->port, LIFE_PORT, SYN_SEQUENCE, 0, PACKET_SYN);
-    if (peer->offers_sack) {
-        tcp = packet_start(&packet);
-        tcp[12] = 7 << 4;
-        sum = (~get16(tcp + 16) & 0xffff) + (2u << 12); /* RFC 1624 */
-        put16(tcp + 16, ~((sum & 0xffff) + (sum >> 16)));
+    if (has_options) {
+        lengthen_header(&packet, sizeof(options) / 4);
     }
     packet_ip4(&packet, 6);
     packet_ethernet(&packet, 0x0800);

@@ -21,11 +21,15 @@ struct peer {
     uint32_t requests;    /* that it makes in all */
     uint32_t ahead;       /* requests that it sends before the answer to the first arrives */
     uint32_t rto;         /* ms until it sends again */
+    uint32_t most;        /* bytes that it sends, until the test raises this; 0: all */
     bool server_closes;   /* asks the server to close after the last answer */
+    bool fins_cross;      /* the server closes later, and the peer at the same time */
     bool sends_rest;      /* with its FIN, sends bytes that the server does not wait for */
     bool ignores_window;  /* sends more than the announced window */
     bool checks_repeated; /* bytes that came before are the same ones */
     bool offers_sack;     /* permits selective acknowledgements (RFC 2018) */
+    bool shrinks;         /* sends a small maximum size of segments while the answers arrive */
+    uint16_t segment; /* maximum size of segments to the peer; 0: the default (RFC 9293, 3.7.1) */
     /* Is in loss recovery: duplicates say nothing new, but messages of RFC 6069 do. */
     bool is_recovering;
     bool may_be_reset; /* a reset ends the connection, and is no error */

@@ -362,6 +362,18 @@ static void bytes_before_a_repeated_fin_are_not_forgotten(void **state)
     repeats_fin(true);
 }
 
+/* Only a SYN has a maximum size of segments (RFC 9293, 3.7.1). Otherwise lwIP would find a segment
+ * in its queue that is larger than its maximum. */
+static void a_peer_that_shrinks_segments(void **state)
+{
+    (void)state;
+    begin(1, 3, LIFE_KEPT);
+    wire.peers[0].ahead = 3;
+    wire.peers[0].shrinks = true;
+    run(&endless);
+    assert_int_equal(wire.lives, 1);
+}
+
 /* The machine has another address than before, and does not get the old one back. */
 static void connections_of_another_address_are_dropped(void **state)
 {
@@ -488,6 +500,7 @@ int main(void)
         cmocka_unit_test(without_kept_memory),
         cmocka_unit_test(a_closed_connection_answers_a_repeated_fin),
         cmocka_unit_test(bytes_before_a_repeated_fin_are_not_forgotten),
+        cmocka_unit_test(a_peer_that_shrinks_segments),
         cmocka_unit_test(connections_of_another_address_are_dropped),
         cmocka_unit_test(a_broken_slot_is_dropped_alone),
         cmocka_unit_test(malicious_records_do_no_harm),
