@@ -25,6 +25,7 @@ _Static_assert(sizeof(struct progress) == CONNECTION_STATE_MAX, "fills the state
 /* A connection. */
 struct session {
     struct http_page page; /* being sent; data NULL: none */
+    size_t needed;         /* room for which the next answer waits, 0: it does not */
     struct progress progress;
 };
 
@@ -66,19 +67,46 @@ static const char *line_end(const char *line)
     return strstr(line, "\r\n");
 }
 
-/* Reads the field Connection (RFC 9112, 9.3). */
+static bool begins_with(const char *line, const char *end, const char *name)
+{
+    size_t length = strlen(name);
+
+    return length <= (size_t)(end - line) && has_word(line, line + length, name);
+}
+
+/* Returns true if the field says that the request has content (RFC 9112, 6). Its colon need not
+ * follow at once, because another server may be less strict. */
+static bool tells_content(const char *line, const char *end)
+{
+    const char *value = line + strlen("content-length");
+
+    if (begins_with(line, end, "transfer-encoding")) {
+        return true;
+    }
+    if (!begins_with(line, end, "content-length")) {
+        return false;
+    }
+    while (value < end && strchr(": \t0", *value) != NULL) {
+        value++;
+    }
+    return value != end;
+}
+
+/* Reads the fields that say whether the connection stays (RFC 9112, 9.3). It does not if the
+ * request has content, which is not read: the server would take it for the next request. */
 static void parse_fields(struct request *request, const char *line)
 {
+    bool closes = false, stays = !request->closes;
+
     for (const char *end = line_end(line); end != NULL && end != line; end = line_end(line)) {
-        if (has_word(line, line + 11 < end ? line + 11 : end, "connection:")) {
-            if (has_word(line + 11, end, "close")) {
-                request->closes = true;
-            } else if (has_word(line + 11, end, "keep-alive")) {
-                request->closes = false;
-            }
+        if (begins_with(line, end, "connection:")) {
+            closes = closes || has_word(line + 11, end, "close");
+            stays = stays || has_word(line + 11, end, "keep-alive");
         }
+        closes = closes || tells_content(line, end);
         line = end + 2;
     }
+    request->closes = closes || !stays;
 }
 
 /* Copies the path without its query (RFC 9112, 3.2.1). Returns the text behind the target; NULL if
@@ -116,12 +144,13 @@ static void parse(struct request *request)
         return;
     }
     version = parse_target(request, text + (is_get ? 4 : 5));
-    if (version == NULL || strncmp(version, "HTTP/1.", 7) != 0 || line_end(version) == NULL) {
+    if (version == NULL || strncmp(version, "HTTP/1.", 7) != 0 || version[7] < '0' ||
+        version[7] > '9' || strncmp(version + 8, "\r\n", 2) != 0) {
         request->error = 400;
         return;
     }
     request->closes = version[7] == '0';
-    parse_fields(request, line_end(version) + 2);
+    parse_fields(request, version + 10);
 }
 
 /* Finds the next request among the unread bytes. Returns false if it is not complete yet. */
@@ -206,6 +235,11 @@ static bool answer(struct connection *connection, struct session *session,
     char header[HEADER_BYTES];
     size_t length, needed;
 
+    /* The page is made when there is room for it, and not for each segment that arrives before. */
+    if (session->needed > connection_room(connection)) {
+        connection_await_room(connection);
+        return false;
+    }
     if (request->error != 0) {
         http_error_page(request->error, &session->page);
     } else {
@@ -221,9 +255,11 @@ static bool answer(struct connection *connection, struct session *session,
     }
     if (needed > connection_room(connection) || !connection_write(connection, header, length)) {
         release_page(session);
+        session->needed = needed;
         connection_await_room(connection);
         return false;
     }
+    session->needed = 0;
     session->progress = (struct progress){
         .left = request->is_head ? 0 : (uint32_t)session->page.bytes,
         .closes = request->closes,

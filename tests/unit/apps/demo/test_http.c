@@ -19,6 +19,7 @@
 
 static char large[PAGE_BYTES];
 static unsigned made; /* pages that were made and not released */
+static unsigned all_made;
 
 /* The one connection. */
 struct connection {
@@ -159,6 +160,7 @@ void http_find_page(const char *path, struct http_page *page)
         page->bytes = PAGE_BYTES;
     } else if (strcmp(path, "/made") == 0) {
         made++;
+        all_made++;
         page->data = large;
         page->bytes = MADE_BYTES;
         page->release = release_made;
@@ -254,6 +256,8 @@ static void who_closes(void **state)
         {"GET / HTTP/1.0\r\n\r\n", true},
         {"GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n", false},
         {"GET / HTTP/1.1\r\n\r\n", false},
+        {"GET / HTTP/1.1\r\nConnection: close\r\nConnection: keep-alive\r\n\r\n", true},
+        {"GET / HTTP/1.1\r\nContent-Length: 0\r\n\r\n", false},
     };
 
     (void)state;
@@ -272,6 +276,28 @@ static void who_closes(void **state)
     assert_true(connection.is_closed);
 }
 
+/* Content that is not read is no request, also if it looks like one. */
+static void requests_with_content(void **state)
+{
+    static const char *const requests[] = {
+        "GET / HTTP/1.1\r\nContent-Length: 22\r\n\r\nGET /no HTTP/1.1\r\n\r\n",
+        "GET / HTTP/1.1\r\ncontent-length:022\r\n\r\nGET /no HTTP/1.1\r\n\r\n",
+        "GET / HTTP/1.1\r\nContent-Length : 22\r\n\r\nGET /no HTTP/1.1\r\n\r\n",
+        "GET / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nGET /no HTTP/1.1\r\n\r\n",
+        "GET / HTTP/1.1\r\nTransfer-Encoding: x\r\nConnection: keep-alive\r\n\r\n",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(requests) / sizeof(requests[0]); i++) {
+        end(NULL);
+        begin(NULL);
+        receive(requests[i]);
+        assert_int_equal(answers("200"), 1);
+        assert_int_equal(answers("404"), 0);
+        assert_true(connection.is_closed);
+    }
+}
+
 static void wrong_requests(void **state)
 {
     static const char *const requests[] = {
@@ -280,6 +306,8 @@ static void wrong_requests(void **state)
         "GET  / HTTP/1.1\r\n\r\n",
         "GET x HTTP/1.1\r\n\r\n",
         "GET /\r\n\r\n",
+        "GET / HTTP/1.\r\n\r\n",
+        "GET / HTTP/1.10\r\n\r\n",
         "\r\n\r\n",
         "POST / HTTP/1.1\r\n\r\n",
     };
@@ -343,9 +371,14 @@ static void a_made_page_is_whole(void **state)
 {
     (void)state;
     connection.room = MADE_BYTES - 1;
+    all_made = 0;
     receive("GET /made HTTP/1.1\r\n\r\n");
     assert_int_equal(connection.out_bytes, 0);
     assert_int_equal(connection.read, 0);
+    for (unsigned i = 0; i < 10; i++) {
+        receive("x"); /* the page is not made for each segment that arrives meanwhile */
+    }
+    assert_int_equal(all_made, 1);
     give_room(500);
     assert_int_equal(connection.committed, connection.out_bytes);
     assert_int_equal(connection.state_bytes, 0);
@@ -391,6 +424,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(requests_in_pieces, begin, end),
         cmocka_unit_test_setup_teardown(several_at_once, begin, end),
         cmocka_unit_test_setup_teardown(who_closes, begin, end),
+        cmocka_unit_test_setup_teardown(requests_with_content, begin, end),
         cmocka_unit_test_setup_teardown(wrong_requests, begin, end),
         cmocka_unit_test_setup_teardown(a_large_page_in_parts, begin, end),
         cmocka_unit_test_setup_teardown(a_made_page_is_whole, begin, end),
