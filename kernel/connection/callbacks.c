@@ -19,10 +19,14 @@
  */
 #include "connection/connection_private.h"
 #include "lwip/priv/tcp_priv.h"
+#include "lwip/timeouts.h"
 #include <string.h>
 
 /* lwIP's pointers for a listener are not in use otherwise (ext_args). */
 #define LISTENER_CALLBACKS 0u
+
+/* Buffers that lwIP takes for a segment with bytes in kept memory: the header, and a reference. */
+#define REFERENCE_PIECES 2u
 
 #define POLL_INTERVAL 2u /* of lwIP's slow timer: a second */
 
@@ -81,17 +85,48 @@ static void finish(struct connection *connection)
     }
 }
 
-/* The peer may acknowledge all that the life before has sent. lwIP accepts acknowledgements up to
- * snd_nxt. */
-static void expect_acknowledgements(struct connection *connection)
+/* The peer may acknowledge all that the life before has sent, also bytes for which lwIP has had no
+ * room yet. Then lwIP's queue is empty, and goes on behind them. A FIN is queued in any case: lwIP
+ * has to learn that it is acknowledged. */
+static void skip_acknowledged(struct connection *connection)
 {
     struct tcp_pcb *pcb = connection->pcb;
-    uint32_t end = connection->queued + (connection->is_finished ? 1u : 0u);
 
-    if (TCP_SEQ_LT(pcb->snd_nxt, end)) {
-        pcb->snd_nxt = end;
+    if (TCP_SEQ_GT(pcb->lastack, connection->queued) && !connection->is_finished) {
+        if (TCP_SEQ_GT(pcb->lastack, connection->slot->content.written)) {
+            pcb->lastack = connection->slot->content.written;
+        }
+        pcb->snd_lbb = pcb->lastack;
+        connection->queued = pcb->lastack;
     }
-    connection->is_resending = TCP_SEQ_LT(connection->queued, connection->resent_end);
+    connection->is_resending = TCP_SEQ_LT(connection->queued, connection->resent_end) ||
+                               connection->is_closed != connection->is_finished;
+}
+
+size_t connection_segments_room(const struct tcp_pcb *pcb, unsigned pieces)
+{
+    size_t left = TCP_SND_QUEUELEN - LWIP_MIN((size_t)pcb->snd_queuelen + 1, TCP_SND_QUEUELEN);
+    size_t half_window = (size_t)pcb->snd_wnd_max / 2;
+    size_t segment = half_window != 0 ? LWIP_MIN((size_t)pcb->mss, half_window) : pcb->mss;
+
+    return left / pieces * segment;
+}
+
+/* Passes bytes to lwIP. Returns their number, 0 if there is no memory. lwIP takes all bytes of a
+ * call or none. So if it takes none, which happens if the segments are small, a second call passes
+ * only as many as it has room for. */
+static u16_t queue_part(struct tcp_pcb *pcb, const void *data, size_t bytes, u8_t flags)
+{
+    u16_t part = (u16_t)LWIP_MIN(LWIP_MIN(bytes, (size_t)tcp_sndbuf(pcb)), 0xffffu);
+    u16_t fitting;
+
+    if (part == 0 ||
+        tcp_write(pcb, data, part, part == bytes ? flags : TCP_WRITE_FLAG_MORE) == ERR_OK) {
+        return part;
+    }
+    fitting = (u16_t)LWIP_MIN(connection_segments_room(pcb, REFERENCE_PIECES), (size_t)part - 1);
+    return fitting != 0 && tcp_write(pcb, data, fitting, TCP_WRITE_FLAG_MORE) == ERR_OK ? fitting
+                                                                                        : 0;
 }
 
 void connection_queue(struct connection *connection)
@@ -99,21 +134,21 @@ void connection_queue(struct connection *connection)
     struct tcp_pcb *pcb = connection->pcb;
     struct store_slot *slot = connection->slot;
 
+    if (connection->is_resending) {
+        skip_acknowledged(connection);
+    }
     while (slot != NULL && connection->queued != slot->content.written) {
         size_t bytes;
         const uint8_t *data = store_sent(slot, connection->queued, &bytes);
-        u16_t part = (u16_t)LWIP_MIN(LWIP_MIN(bytes, (size_t)tcp_sndbuf(pcb)), 0xffffu);
-        bool is_last = connection->queued + part == slot->content.written;
+        bool is_last = connection->queued + bytes == slot->content.written;
+        u16_t part = queue_part(pcb, data, bytes, is_last ? 0 : TCP_WRITE_FLAG_MORE);
 
-        if (part == 0 || tcp_write(pcb, data, part, is_last ? 0 : TCP_WRITE_FLAG_MORE) != ERR_OK) {
+        if (part == 0) {
             break; /* again when the peer has acknowledged something, or in a second */
         }
         connection->queued += part;
     }
     finish(connection);
-    if (connection->is_resending) {
-        expect_acknowledgements(connection);
-    }
 }
 
 /* Calls ready(). Returns false if the connection has ended meanwhile. */
@@ -199,12 +234,25 @@ static void discard(struct connection *connection, u16_t bytes)
     pcb->rcv_wnd = (tcpwnd_size_t)LWIP_MIN((u32_t)pcb->rcv_wnd + bytes, (u32_t)TCP_WND_MAX(pcb));
 }
 
+/* ---- The end ---- */
+
+/* Time until the next look at connections whose FINs have crossed, in ms. */
+#define CROSSED_MILLISECONDS 250u
+
+static void watch_crossed(void *argument);
+static void fail(void *argument, err_t error);
+
 static void note_end(struct connection *connection)
 {
     connection->has_ended = true;
     if (connection->slot != NULL) {
         connection->slot->content.flags |= STORE_ENDED;
         connection->is_stale = true;
+    }
+    if (connection->pcb->state == CLOSING) {
+        connection->has_crossed = true;
+        sys_untimeout(watch_crossed, NULL);
+        sys_timeout(CROSSED_MILLISECONDS, watch_crossed, NULL);
     }
 }
 
@@ -239,6 +287,43 @@ static bool release_waiting(struct connection *connection)
     return true;
 }
 
+/* Returns true if the connection's control block is in the list. It may have been freed, and may
+ * be that of another connection. */
+static bool is_listed(const struct connection *connection, const struct tcp_pcb *list)
+{
+    while (list != NULL && (list != connection->pcb || list->callback_arg != connection)) {
+        list = list->next;
+    }
+    return list != NULL;
+}
+
+/*
+ * A timer function of lwIP. When our FIN is acknowledged after that of the peer (CLOSING), lwIP
+ * enters TIME-WAIT, and calls sent() only if bytes were acknowledged, too. It calls nobody when it
+ * frees the control block then. So the connections in this state are looked at.
+ */
+static void watch_crossed(void *argument)
+{
+    struct connection *connection;
+    bool has_more = false;
+
+    for (unsigned i = 0; (connection = entry_get(i)) != NULL; i++) {
+        if (!connection->has_crossed) {
+            continue;
+        }
+        if (is_listed(connection, tcp_active_pcbs)) {
+            has_more = true;
+        } else if (is_listed(connection, tcp_tw_pcbs)) {
+            (void)release_waiting(connection);
+        } else {
+            fail(connection, ERR_CLSD);
+        }
+    }
+    if (has_more) {
+        sys_timeout(CROSSED_MILLISECONDS, watch_crossed, argument);
+    }
+}
+
 /* Takes received bytes. Returns false if the connection has to be reset. */
 static bool take_bytes(struct connection *connection, struct pbuf *data)
 {
@@ -263,7 +348,6 @@ static err_t receive(void *argument, struct tcp_pcb *pcb, struct pbuf *data, err
     struct connection *connection = argument;
 
     (void)error;
-    connection->idle_seconds = 0;
     connection->announcements = 0; /* the peer sends, so its timer does not wait */
     if (data == NULL) {
         note_end(connection);

@@ -46,6 +46,9 @@ void connection_skip(struct connection *connection, size_t bytes)
 {
     size_t skipped = LWIP_MIN(bytes, unread_bytes(connection));
 
+    if (skipped != 0) {
+        connection->idle_seconds = 0;
+    }
     if (connection->slot != NULL) {
         connection->read += (uint32_t)skipped;
     } else if (skipped != 0) {
@@ -65,7 +68,8 @@ size_t connection_room(const struct connection *connection)
         return 0;
     }
     if (connection->slot == NULL) {
-        return tcp_sndbuf(connection->pcb);
+        return LWIP_MIN((size_t)tcp_sndbuf(connection->pcb),
+                        connection_segments_room(connection->pcb, 1));
     }
     return CONNECTION_SEND_BYTES - (connection->written - connection_acknowledged(connection));
 }

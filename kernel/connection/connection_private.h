@@ -28,6 +28,7 @@ struct connection {
     bool is_finished;      /* our FIN is queued */
     bool is_resending;     /* restored: not all bytes that may have been sent are queued */
     bool is_stale;         /* kept: the record does not have the last received bytes */
+    bool has_crossed;      /* the FINs of both sides have crossed */
     bool wants_room;
 };
 
@@ -43,6 +44,9 @@ bool connection_tell_opened(struct connection *connection);
 void connection_limit_window(struct connection *connection);
 /* Passes committed bytes, and then the FIN, to lwIP, as far as lwIP has room. */
 void connection_queue(struct connection *connection);
+/* Returns the number of bytes for which lwIP has room in the connection's queue, if each segment
+ * takes `pieces` buffers. */
+size_t connection_segments_room(const struct tcp_pcb *pcb, unsigned pieces);
 /* Returns the sequence number up to which lwIP needs no byte of the send ring any more. */
 uint32_t connection_acknowledged(const struct connection *connection);
 

@@ -185,7 +185,8 @@ static void restore_open(struct connection *connection, struct tcp_pcb *pcb)
     pcb->state = (content->flags & STORE_ENDED) != 0 ? CLOSE_WAIT : ESTABLISHED;
     pcb->lastack = content->acknowledged;
     pcb->snd_lbb = content->acknowledged;
-    pcb->snd_nxt = content->acknowledged;
+    /* lwIP accepts acknowledgements up to snd_nxt. */
+    pcb->snd_nxt = content->written + ((content->flags & STORE_CLOSED) != 0 ? 1u : 0u);
     connection->has_ended = (content->flags & STORE_ENDED) != 0;
     connection->is_closing = (content->flags & STORE_CLOSED) != 0;
     connection->is_closed = connection->is_closing;

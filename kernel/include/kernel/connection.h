@@ -47,8 +47,10 @@ struct connection_operations {
 /* A server. Must stay valid for ever. */
 struct connection_service {
     uint16_t port;
-    uint16_t kept_max;     /* connections to keep; each takes connection_kept_bytes() */
-    uint16_t idle_seconds; /* a connection without progress is closed after this time */
+    uint16_t kept_max; /* connections to keep; each takes connection_kept_bytes() */
+    /* A connection without progress is closed after this time, and reset after it once more. The
+     * program makes progress when it reads bytes, and the peer when it acknowledges some. */
+    uint16_t idle_seconds;
     const struct connection_operations *operations;
 };
 

@@ -57,8 +57,8 @@
 #define MEMP_NUM_TCPIP_MSG_API   8
 #define MEMP_NUM_TCPIP_MSG_INPKT 1 /* the bottom half passes frames to lwIP, without messages */
 #define MEMP_NUM_SELECT_CB       4
-#define MEMP_NUM_SYS_TIMEOUT \
-    (LWIP_NUM_SYS_TIMEOUT_INTERNAL + 3)  /* netif.c, kernel/net/datagram.c, kernel/connection/ */
+/* Further timers: netif.c, kernel/net/datagram.c, two of kernel/connection/. */
+#define MEMP_NUM_SYS_TIMEOUT           (LWIP_NUM_SYS_TIMEOUT_INTERNAL + 4)
 #define PBUF_POOL_SIZE                 2 /* received frames lie in the port's receive pool */
 #define PBUF_POOL_BUFSIZE              256
 #define LWIP_SUPPORT_CUSTOM_PBUF       1

@@ -362,6 +362,68 @@ static void bytes_before_a_repeated_fin_are_not_forgotten(void **state)
     repeats_fin(true);
 }
 
+/* The FIN of the server has no bytes, and that of the peer crosses it. The slots of connections
+ * that have ended so are used again. */
+static void fins_that_cross(void **state)
+{
+    (void)state;
+    begin(PEERS_MAX, 1, LIFE_KEPT);
+    begin_life(&endless);
+    for (unsigned i = 0; i < PEERS_MAX; i++) {
+        struct peer *peer = &wire.peers[i];
+
+        peer->server_closes = true;
+        peer->fins_cross = true;
+        peer_begin(peer);
+        wire.count = i + 1;
+        while (!peer_is_done(peer)) {
+            assert_true(wire.now < PATIENCE_MS);
+            steps(1);
+        }
+        steps(2000); /* the server repeats its FIN, which the peer acknowledges */
+    }
+    assert_int_equal(life_lines("more than 3 connections"), 0);
+    life_end();
+}
+
+/* lwIP has not enough segments for an answer. So it gets a part at a time, and after a restart the
+ * peer acknowledges more than is queued again. */
+static void a_peer_with_small_segments(void **state)
+{
+    (void)state;
+    for (uint64_t frames = 100; frames < 1000; frames += 100) {
+        struct life_plan plan = {frames, LIFE_ENDLESS};
+
+        begin(1, 3, LIFE_KEPT);
+        wire.peers[0].segment = 64;
+        run(&plan);
+    }
+    /* An ordinary connection promises no more room than there is. */
+    begin(1, 3, 0);
+    wire.peers[0].segment = 64;
+    begin_life(&endless);
+    steps(1000);
+    life_end();
+}
+
+/* Bytes that are no whole request are no progress: a slow client does not hold its connection. */
+static void a_request_that_never_ends(void **state)
+{
+    struct peer *peer = &wire.peers[0];
+
+    (void)state;
+    begin(1, 1, LIFE_KEPT);
+    begin_life(&endless);
+    for (peer->most = 1; !peer->has_ended; peer->most++) {
+        assert_true(peer->most < 7); /* the request has 8 bytes */
+        for (unsigned i = 0; i < 1000; i++) {
+            wire.now += 250; /* a period of lwIP's timer */
+            steps(1);
+        }
+    }
+    life_end();
+}
+
 /* Only a SYN has a maximum size of segments (RFC 9293, 3.7.1). Otherwise lwIP would find a segment
  * in its queue that is larger than its maximum. */
 static void a_peer_that_shrinks_segments(void **state)
@@ -500,6 +562,9 @@ int main(void)
         cmocka_unit_test(without_kept_memory),
         cmocka_unit_test(a_closed_connection_answers_a_repeated_fin),
         cmocka_unit_test(bytes_before_a_repeated_fin_are_not_forgotten),
+        cmocka_unit_test(fins_that_cross),
+        cmocka_unit_test(a_peer_with_small_segments),
+        cmocka_unit_test(a_request_that_never_ends),
         cmocka_unit_test(a_peer_that_shrinks_segments),
         cmocka_unit_test(connections_of_another_address_are_dropped),
         cmocka_unit_test(a_broken_slot_is_dropped_alone),
