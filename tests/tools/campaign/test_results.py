@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
+import json
 import re
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
@@ -44,6 +45,49 @@ def test_half_a_line_is_left_out(tmp_path: Path) -> None:
     write(path, 3)
     path.write_text(path.read_text()[:-20])
     assert list(results.read(path)[1]) == [0, 1]
+
+
+def test_campaign_goes_on_behind_half_a_line(tmp_path: Path) -> None:
+    path = tmp_path / "results"
+    outcomes = write(path, 3)
+    path.write_text(path.read_text()[:-20])
+    results.append(path, outcomes[2])
+    assert list(results.read(path)[1].values()) == outcomes
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"number": "1"},
+        {"number": True},
+        {"place": "nowhere"},
+        {"kind": "none"},
+        {"verdict": "good"},
+        {"leaks": "x"},
+        {"leaks": [1]},
+        {"recovery": None},
+        {"seconds": "x"},
+    ],
+    ids=str,
+)
+def test_outcomes_of_no_form_are_left_out(tmp_path: Path, change: dict[str, object]) -> None:
+    path = tmp_path / "results"
+    write(path, 1)
+    with path.open("a") as file:
+        file.write(json.dumps(asdict(replace(BASE, number=1)) | change) + "\n")
+    assert list(results.read(path)[1]) == [0]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"seed": "1"}, {"faults": None}, {"systems": [1]}, {"systems": "direct"}, {"images": 5}],
+    ids=str,
+)
+def test_header_of_no_form_is_refused(tmp_path: Path, change: dict[str, object]) -> None:
+    path = tmp_path / "results"
+    path.write_text(json.dumps({"format": 1, **asdict(HEADER)} | change) + "\n")
+    with pytest.raises(UserError, match="is not the results of a campaign"):
+        results.read(path)
 
 
 @pytest.mark.parametrize(

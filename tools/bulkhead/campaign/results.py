@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
@@ -86,8 +87,40 @@ def begin(path: Path, header: Header) -> None:
 
 def append(path: Path, outcome: Outcome) -> None:
     """Add an outcome. Half a line, if the process is killed here, is skipped by read()."""
-    with path.open("a") as file:
-        file.write(json.dumps(asdict(outcome)) + "\n")
+    with path.open("a+b") as file:
+        if file.tell() != 0:
+            file.seek(-1, os.SEEK_END)
+        is_half = file.read(1) not in (b"", b"\n")
+        line = json.dumps(asdict(outcome)) + "\n"
+        file.write(("\n" * is_half + line).encode())
+
+
+# The types of the members that a file may have, by their annotations.
+_TYPES: dict[str, tuple[type, ...]] = {
+    "int": (int,),
+    "float": (int, float),
+    "str": (str,),
+    "bool": (bool,),
+    "bool | None": (bool, type(None)),
+    "list[str]": (list,),
+}
+
+
+def _require_form(value: Header | Outcome) -> None:
+    """Raise TypeError if a member has another type than its annotation says."""
+    for each in fields(value):
+        found, wanted = getattr(value, each.name), _TYPES[str(each.type)]
+        is_sound = isinstance(found, wanted) and (bool in wanted or not isinstance(found, bool))
+        if not is_sound or (isinstance(found, list) and not all(isinstance(e, str) for e in found)):
+            raise TypeError(each.name)
+
+
+def _parse(line: str) -> Outcome:
+    """Return the outcome of a line. Raises ValueError or TypeError if it has another form."""
+    outcome = Outcome(**json.loads(line))
+    _require_form(outcome)
+    _ = Place(outcome.place), Kind(outcome.kind), Verdict(outcome.verdict)
+    return outcome
 
 
 def read(path: Path) -> tuple[Header, dict[int, Outcome]]:
@@ -99,6 +132,7 @@ def read(path: Path) -> tuple[Header, dict[int, Outcome]]:
         if content.pop("format") != _FORMAT:
             raise UserError(f"{display(path)} is of another version", fix)
         header = Header(**content)
+        _require_form(header)
     except FileNotFoundError:
         raise UserError(f"there are no results in {display(path)}", "leave --resume out") from None
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
@@ -106,7 +140,7 @@ def read(path: Path) -> tuple[Header, dict[int, Outcome]]:
     outcomes = {}
     for line in rest:
         try:
-            outcome = Outcome(**json.loads(line))
+            outcome = _parse(line)
         except (ValueError, TypeError):
             continue  # the process that wrote it was killed
         outcomes[outcome.number] = outcome
