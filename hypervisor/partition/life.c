@@ -373,6 +373,19 @@ static enum life_step load(struct vcpu *vcpu)
     return LIFE_POLL;
 }
 
+/* Reads the partition's request. A new request starts the time limit. */
+static void read_request(struct vcpu *vcpu)
+{
+    struct request_watch *watch = &vcpu->watch;
+    uint32_t request = __atomic_load_n(&vcpu->partition->atomic.request, __ATOMIC_ACQUIRE);
+
+    if (request != watch->request) {
+        watch->is_timed = true;
+        watch->requested = register_read(cntpct_el0);
+    }
+    watch->request = request;
+}
+
 /* If the SMMU permits DMA, but the partition is not to start any more, begins again: DMA has to be
  * blocked. */
 static enum life_step permit_dma(struct vcpu *vcpu)
@@ -386,7 +399,9 @@ static enum life_step permit_dma(struct vcpu *vcpu)
     }
     if (outcome == STEP_FAILED) {
         fail(partition, MANAGER_NOT_ISOLATED);
-        return end_stopped(vcpu);
+        /* At boot the fault of the SMMU may be an error that restarts the partition. */
+        read_request(vcpu);
+        return vcpu->watch.request == REQUEST_RECOVER ? LIFE_POLL : end_stopped(vcpu);
     }
     return is_to_start(vcpu) ? end_started(vcpu) : begin(partition);
 }
@@ -488,19 +503,6 @@ static enum life_step handle_request(struct vcpu *vcpu)
         report_missing(vcpu, missing);
     }
     return LIFE_SLEEP;
-}
-
-/* Reads the partition's request. A new request starts the time limit. */
-static void read_request(struct vcpu *vcpu)
-{
-    struct request_watch *watch = &vcpu->watch;
-    uint32_t request = __atomic_load_n(&vcpu->partition->atomic.request, __ATOMIC_ACQUIRE);
-
-    if (request != watch->request) {
-        watch->is_timed = true;
-        watch->requested = register_read(cntpct_el0);
-    }
-    watch->request = request;
 }
 
 enum life_step life_begin(struct vcpu *vcpu)

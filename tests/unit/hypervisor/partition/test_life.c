@@ -44,7 +44,9 @@ static char record[64];
 static const char *event; /* the last one on the terminal */
 /* The outcome of each step of a stop or a start, and the state that the steps change. */
 static enum step_outcome smmu_block, smmu_permit, reset, interrupts;
-static bool has_failed; /* a function did not answer; otherwise it has no reset */
+static bool has_failed;           /* a function did not answer; otherwise it has no reset */
+static bool smmu_fails;           /* it has a fault, which is taken next */
+static bool smmu_fails_to_permit; /* it has one when it permits DMA next */
 static bool is_absent_after_load;
 static enum partition_request request_during_load;
 static unsigned woken;  /* SGIs to VCPU 0 */
@@ -150,8 +152,14 @@ void recall_end(const struct vcpu *vcpu)
 
 bool fault_of_device(uint64_t pc)
 {
+    bool has_failed_now = smmu_fails;
+
     (void)pc;
-    return false;
+    smmu_fails = false;
+    if (has_failed_now) {
+        life_request(&vcpus[0], REQUEST_RECOVER);
+    }
+    return has_failed_now;
 }
 
 void smmu_end_change(const struct partition *own, struct smmu_change *change)
@@ -175,6 +183,8 @@ enum step_outcome smmu_permit_dma(const struct partition *own, struct smmu_chang
     (void)own;
     (void)change;
     note('P');
+    smmu_fails = smmu_fails_to_permit;
+    smmu_fails_to_permit = false;
     return smmu_permit;
 }
 
@@ -257,6 +267,7 @@ static int setup(void **state)
     has_failed = true;
     is_absent_after_load = false;
     request_during_load = REQUEST_NONE;
+    smmu_fails = smmu_fails_to_permit = false;
     restarts_left = accounts = 0;
     restart_waits = earliest = 0;
     noticed = NULL;
@@ -593,6 +604,11 @@ static void error_while_it_starts(void **state)
     assert_true(run(life_begin(&vcpus[0])));
     assert_string_equal(record, "BeErRiiIccClLBeErRiiIccClLP");
     assert_int_equal(partition.boot_vcpu.starts, 1);
+    setup(NULL);
+    restarts_left = 1;
+    smmu_fails_to_permit = true;
+    assert_true(run(life_begin(&vcpus[0])));
+    assert_string_equal(record, "BeErRiiIccClLPBeErRiiIccClLP");
     restarts_left = 1;
     reset = STEP_FAILED;
     life_request(&vcpus[0], REQUEST_RECOVER);
