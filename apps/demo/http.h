@@ -16,8 +16,9 @@
 
 #define HTTP_PORT 80u
 
-/* Connections that are kept, if there is memory for them. */
-#define HTTP_KEPT_MAX 20u
+/* Connections that are kept, if there is memory for them: as many as lwIP has control blocks
+ * (MEMP_NUM_TCP_PCB), so that no burst of clients makes one that is not kept. */
+#define HTTP_KEPT_MAX 32u
 
 /* A page. */
 struct http_page {

@@ -22,6 +22,7 @@
 #include "lwip/priv/tcp_priv.h"
 #include "lwip/prot/ip4.h"
 #include "lwip/timeouts.h"
+#include "net/stack_call.h"
 #include "receive_window.h"
 #include <string.h>
 
@@ -39,18 +40,21 @@ struct lost_segment {
     u32_t sequence;
 };
 
-/* Once the machine has an address, the peer is told after ANNOUNCE_MILLISECONDS, after
- * ANNOUNCE_FACTOR times that, and so on, until bytes of it arrive. The first one may be lost while
- * the address of its neighbour is being resolved. */
+/* As soon as the machine has the address, the peer is told, again after ANNOUNCE_MILLISECONDS,
+ * after ANNOUNCE_FACTOR times that, and so on, until bytes of it arrive. */
 #define ANNOUNCEMENTS         4u
 #define ANNOUNCE_MILLISECONDS 2u
 #define ANNOUNCE_FACTOR       4u
-/* Time after which an address of the life before is not expected any more. */
-#define ADDRESS_MILLISECONDS 30000u
+/* Time after which an address of the life before is not expected any more, and time between two
+ * looks at that. */
+#define ADDRESS_MILLISECONDS      30000u
+#define ADDRESS_LOOK_MILLISECONDS 1000u
 
 static struct tcp_pcb *listener_of_service; /* while its connections are restored */
 static unsigned restored_count;
-static u32_t announce_pause; /* ms between the last two announcements */
+static bool is_announcing;
+static u32_t announce_pause; /* ms to the next look or announcement */
+static u32_t announce_next;  /* ms between the next two announcements */
 static u32_t announce_began; /* lwIP's time of the start, in ms */
 
 /* ---- Descriptions ---- */
@@ -268,6 +272,15 @@ static void restore_slot(const struct connection_service *service, struct store_
 
 /* ---- Telling the peers ---- */
 
+/* Returns true if the interface has the IPv6 address and may use it: until no other station has
+ * answered for it, it takes no segments (RFC 4862, 5.4). */
+static bool has_valid_address_6(struct netif *netif, const ip6_addr_t *address)
+{
+    s8_t index = netif_get_ip6_addr_match(netif, address);
+
+    return index >= 0 && ip6_addr_isvalid(netif_ip6_addr_state(netif, index));
+}
+
 /* Returns true if an interface that is up has the address. */
 static bool is_own_address(const ip_addr_t *address)
 {
@@ -281,7 +294,7 @@ static bool is_own_address(const ip_addr_t *address)
         if (IP_IS_V4(address) && ip4_addr_cmp(ip_2_ip4(address), netif_ip4_addr(netif))) {
             return true;
         }
-        if (IP_IS_V6(address) && netif_get_ip6_addr_match(netif, ip_2_ip6(address)) >= 0) {
+        if (IP_IS_V6(address) && has_valid_address_6(netif, ip_2_ip6(address))) {
             return true;
         }
     }
@@ -383,17 +396,71 @@ static enum announcement announce_all(bool is_last)
     return result;
 }
 
-/* A timer function of lwIP. */
-static void announce(void *argument)
+static void announce(void *argument);
+
+/* Sets the timer of the next announcement. */
+static void set_timer(void *argument)
+{
+    (void)argument;
+    sys_untimeout(announce, NULL);
+    sys_timeout(announce_pause, announce, NULL);
+}
+
+/* Tells peers of the addresses that the machine has. */
+static void announce_now(void)
 {
     enum announcement result = announce_all(sys_now() - announce_began > ADDRESS_MILLISECONDS);
 
+    announce_pause = result == NONE_TOLD ? ADDRESS_LOOK_MILLISECONDS : announce_next;
     if (result == SOME_REMAIN) {
-        announce_pause *= ANNOUNCE_FACTOR;
+        announce_next *= ANNOUNCE_FACTOR;
     }
-    if (result != ALL_TOLD) {
-        sys_timeout(announce_pause, announce, argument);
+    is_announcing = result != ALL_TOLD;
+}
+
+/* A timer function of lwIP. */
+static void announce(void *argument)
+{
+    (void)argument;
+    announce_now();
+    if (is_announcing) {
+        set_timer(NULL);
     }
+}
+
+/* lwIP calls this when an interface changes. */
+static void interface_changed(struct netif *netif, netif_nsc_reason_t reason,
+                              const netif_ext_callback_args_t *arguments)
+{
+    const unsigned reasons = LWIP_NSC_LINK_CHANGED | LWIP_NSC_STATUS_CHANGED |
+                             LWIP_NSC_IPV4_ADDRESS_CHANGED | LWIP_NSC_IPV6_ADDR_STATE_CHANGED;
+
+    (void)netif;
+    (void)arguments;
+    if (!is_announcing || (reason & reasons) == 0) {
+        return;
+    }
+    announce_next = ANNOUNCE_MILLISECONDS;
+    announce_now();
+    if (is_announcing) {
+        network_call_in_stack(set_timer, NULL);
+    }
+}
+
+/* Begins to wait for the addresses of the connections. */
+static void begin_announcing(void)
+{
+    NETIF_DECLARE_EXT_CALLBACK(callback)
+
+    if (!is_announcing) {
+        netif_remove_ext_callback(&callback); /* of an earlier service */
+        netif_add_ext_callback(&callback, interface_changed);
+    }
+    is_announcing = true;
+    announce_began = sys_now();
+    announce_pause = ADDRESS_LOOK_MILLISECONDS;
+    announce_next = ANNOUNCE_MILLISECONDS;
+    set_timer(NULL);
 }
 
 void restore_service(const struct connection_service *service, struct tcp_pcb *listener)
@@ -407,8 +474,5 @@ void restore_service(const struct connection_service *service, struct tcp_pcb *l
     }
     connection_counts.restored += restored_count;
     print("connection: port %u: %u connections continue\n", service->port, restored_count);
-    sys_untimeout(announce, NULL);
-    announce_began = sys_now();
-    announce_pause = ANNOUNCE_MILLISECONDS;
-    sys_timeout(announce_pause, announce, NULL);
+    begin_announcing();
 }

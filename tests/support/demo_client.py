@@ -3,40 +3,19 @@
 
 from __future__ import annotations
 
-import ctypes
 import http.client
 import json
-import os
 import socket
 import struct
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any, TypeVar
 
-from bulkhead.running.network import Namespace
+from bulkhead.running.network import Namespace, in_namespace
 
 ECHO, DISCARD, HTTP, IPERF = 7, 9, 80, 5001
-_CLONE_NEWNET = 0x40000000
-_C_LIBRARY = ctypes.CDLL(None, use_errno=True)
 _T = TypeVar("_T")
-
-
-def in_namespace(name: str, function: Callable[[], _T]) -> _T:
-    """Call a function in a thread in the network namespace. Sockets that it opens stay there."""
-
-    def call() -> _T:
-        descriptor = os.open(Path("/run/netns", name), os.O_RDONLY)
-        try:
-            if _C_LIBRARY.setns(descriptor, _CLONE_NEWNET) != 0:
-                raise OSError(ctypes.get_errno(), f"setns to {name}")
-        finally:
-            os.close(descriptor)
-        return function()
-
-    with ThreadPoolExecutor(1) as pool:
-        return pool.submit(call).result()
 
 
 class DemoClient:

@@ -9,9 +9,8 @@ import socket
 import time
 from collections.abc import Iterable
 
-from bulkhead.running.network import Namespace, Tap
+from bulkhead.running.network import Namespace, Tap, in_namespace
 from support.bad_frames import ETHERNET_MAX
-from support.demo_client import in_namespace
 
 BURST = 1000
 

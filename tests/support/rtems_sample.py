@@ -17,10 +17,10 @@ from scapy.layers.l2 import Dot1Q, Ether
 from bulkhead.measuring import side_by_side
 from bulkhead.measuring.bench import BenchContext
 from bulkhead.running.guest import GuestProcess
-from bulkhead.running.network import HOST_ADDRESS, Namespace, Tap
+from bulkhead.running.network import HOST_ADDRESS, Namespace, Tap, in_namespace
 from bulkhead.running.qemu import MAC, Machine, NetworkCard, TapNetwork
 from bulkhead.settings import Settings
-from support.demo_client import ECHO, DemoClient, in_namespace
+from support.demo_client import ECHO, DemoClient
 from support.device_monitor import DeviceMonitor, wait_until
 
 StartGuest = Callable[..., GuestProcess]

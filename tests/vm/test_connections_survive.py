@@ -19,12 +19,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from support.demo_client import HTTP, in_namespace
+from support.demo_client import HTTP
 from support.demos import StartGuest
 
 from bulkhead.paths import ROOT
 from bulkhead.running.guest import GuestProcess
-from bulkhead.running.network import Namespace
+from bulkhead.running.network import Namespace, in_namespace
 from bulkhead.running.qemu import MAC, TapNetwork
 from bulkhead.settings import Settings
 from bulkhead.system.assemble import assemble, read
@@ -162,7 +162,44 @@ def _survive(guest: GuestProcess, namespace: Namespace, address: str, restarts: 
 def test_clients_notice_a_pause(
     start_guest: StartGuest, log_folder: Path, namespace: Namespace, restarts: int
 ) -> None:
-    guest, address = _start(start_guest, log_folder, namespace, 'kept = "1 MiB"\n')
+    guest, address = _start(start_guest, log_folder, namespace, 'kept = "2 MiB"\n')
+    counts = _survive(guest, namespace, address, restarts)
+    print(f"{sum(counts.requests)} requests, the longest {counts.longest_s:.3f} s")
+    assert counts.failed == []
+    found = re.findall(
+        r"(?m)^net\| connection: port 80: (\d+) connections continue", guest.console()
+    )
+    assert len(found) == restarts
+    assert "dropped" not in guest.console()
+
+
+def _wait_for_server(namespace: Namespace, address: str) -> None:
+    """Wait until the guest has an address (RFC 4862) and answers there."""
+    deadline = time.monotonic() + _PATIENCE_S
+
+    def connect() -> None:
+        socket.create_connection((address, HTTP), 2).close()
+
+    while True:
+        try:
+            in_namespace(namespace.name, connect)
+        except OSError:
+            assert time.monotonic() < deadline, f"no server at {address}"
+            time.sleep(0.1)
+        else:
+            return
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("restarts", [1, 10])
+def test_clients_over_ipv6_notice_a_pause(
+    start_guest: StartGuest, log_folder: Path, namespace: Namespace, restarts: int
+) -> None:
+    """The address comes back when its prefix was advertised and no other station has it."""
+    guest, _ = _start(start_guest, log_folder, namespace, 'kept = "2 MiB"\n')
+    namespace.serve_addresses()
+    address = namespace.taps[0].address_6
+    _wait_for_server(namespace, address)
     counts = _survive(guest, namespace, address, restarts)
     print(f"{sum(counts.requests)} requests, the longest {counts.longest_s:.3f} s")
     assert counts.failed == []
@@ -180,4 +217,4 @@ def test_without_kept_memory(
     counts = _survive(guest, namespace, address, 0)
     assert counts.failed == []
     assert min(counts.requests) >= 2
-    assert "connection: port 80: 0 of 20 connections can be kept (not found)" in guest.console()
+    assert "connection: port 80: 0 of 32 connections can be kept (not found)" in guest.console()

@@ -16,11 +16,11 @@ import pytest
 from scapy.layers.inet import IP, UDP, in4_pseudoheader
 from scapy.layers.l2 import Dot1Q, Ether
 from scapy.utils import checksum
-from support.demo_client import in_namespace, ping
+from support.demo_client import ping
 from support.demos import BUSES, pattern
 
 from bulkhead.running.guest import GuestProcess
-from bulkhead.running.network import HOST_ADDRESS, HOST_ADDRESS_6, Namespace, Tap
+from bulkhead.running.network import HOST_ADDRESS, HOST_ADDRESS_6, Namespace, Tap, in_namespace
 from bulkhead.running.qemu import MAC, NO_OFFLOADS, Machine, NetworkCard, TapNetwork
 
 StartGuest = Callable[..., GuestProcess]

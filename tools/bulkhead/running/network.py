@@ -2,6 +2,7 @@
 """Make network namespaces with taps for guests. The host's own network does not change."""
 
 import contextlib
+import ctypes
 import errno
 import os
 import re
@@ -10,11 +11,12 @@ import signal
 import socket
 import subprocess
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Self, TypeVar
 
 import psutil
 
@@ -25,6 +27,9 @@ from bulkhead.setup import packages
 HOST_ADDRESS = "10.77.0.1"
 HOST_ADDRESS_6 = "fd77::1"
 _PREFIX_6 = "fd77::"
+_CLONE_NEWNET = 0x40000000
+_C_LIBRARY = ctypes.CDLL(None, use_errno=True)
+_T = TypeVar("_T")
 _NAME = re.compile(r"bulkhead-(\d+)(?:-\d+)?")
 
 
@@ -203,6 +208,22 @@ class Namespace:
 
     def _ip(self, *arguments: str) -> None:
         _run(_ip(), "-n", self.name, *arguments)
+
+
+def in_namespace(name: str, function: Callable[[], _T]) -> _T:
+    """Call a function in a thread in a network namespace. Sockets that it opens stay there."""
+
+    def call() -> _T:
+        descriptor = os.open(Path("/run/netns", name), os.O_RDONLY)
+        try:
+            if _C_LIBRARY.setns(descriptor, _CLONE_NEWNET) != 0:
+                raise OSError(ctypes.get_errno(), f"setns to {name}")
+        finally:
+            os.close(descriptor)
+        return function()
+
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(call).result()
 
 
 def remove_stale() -> None:

@@ -88,6 +88,8 @@
 #define LWIP_NETIF_LINK_CALLBACK   1
 #define LWIP_NETIF_LOOPBACK        0
 #define LWIP_HAVE_LOOPIF           0
+/* Restored connections are announced when an address is there (kernel/connection/restore.c). */
+#define LWIP_NETIF_EXT_STATUS_CALLBACK 1
 
 /* IPv4. */
 #define LWIP_IPV4           1

@@ -8,6 +8,7 @@
 #include "kernel/print.h"
 #include "lwip/timeouts.h"
 #include "lwip_stack.h"
+#include "net/stack_call.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -79,6 +80,11 @@ void network_lock(void)
 
 void network_unlock(void)
 {
+}
+
+void network_call_in_stack(void (*function)(void *argument), void *argument)
+{
+    function(argument);
 }
 
 void before_store(void)
