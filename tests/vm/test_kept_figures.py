@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from bench.recovery import restart
 
 from bulkhead.building.build import guest_image
 from bulkhead.measuring import bench, figures
@@ -21,7 +22,6 @@ from bulkhead.settings import Settings
 
 boot = bench.load("boot")
 irq_latency = bench.load("irq-latency")
-recovery = bench.load("recovery")
 
 
 def assert_kept(of: str, measured: dict[str, Number]) -> None:
@@ -59,6 +59,21 @@ def test_irq_latency(tmp_path: Path) -> None:
 
 def test_restart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(BenchContext, "folder", tmp_path)
-    restart, milliseconds = recovery.measure_own(BenchContext("recovery", Settings()))
-    measured = {"restart_instructions": restart.instructions, "restart_ms": milliseconds}
-    assert_kept("recovery", measured)
+    measured, milliseconds = restart.measure_own(BenchContext("recovery", Settings()))
+    assert_kept(
+        "recovery",
+        {"restart_instructions": measured.instructions, "restart_ms": milliseconds},
+    )
+
+
+@pytest.mark.long
+def test_restart_after_a_violation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(BenchContext, "folder", tmp_path)
+    measured, milliseconds = restart.measure_violation(BenchContext("recovery", Settings()))
+    assert_kept(
+        "recovery",
+        {
+            "violation_restart_instructions": measured.instructions,
+            "violation_restart_ms": milliseconds,
+        },
+    )

@@ -48,6 +48,16 @@ def test_shares(tmp_path: Path) -> None:
         assert label in text
 
 
+def test_timeline(tmp_path: Path) -> None:
+    path = tmp_path / "timeline.svg"
+    values = {"requests": [(0.25, 120.0), (0.75, 118.0)], "replies": [(0.25, 120.0), (0.75, 0.0)]}
+    marked = ("fault", 0.6)
+    plot.timeline(path, "Recovery", "on a Monday", "seconds", "a second", values, marked)
+    text = path.read_text()
+    for word in ("Recovery", "on a Monday", "seconds", "a second", "requests", "replies", "fault"):
+        assert word in text
+
+
 def test_distribution(tmp_path: Path) -> None:
     path = tmp_path / "distribution.svg"
     values: dict[str, list[float]] = {"panic": [0.5, 2.0, 30.0], "stop": []}

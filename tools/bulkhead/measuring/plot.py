@@ -49,6 +49,28 @@ def lines(
         axes.legend()
 
 
+def timeline(
+    path: Path,
+    title: str,
+    conditions: str,
+    x_label: str,
+    y_label: str,
+    series: Mapping[str, Points],
+    marked: tuple[str, float],
+) -> None:
+    """Draw a line for each series over time, and a named vertical line at an instant."""
+    with _figure(path, title, conditions, y_label) as axes:
+        for (name, points), colour, marker in zip(series.items(), _COLOURS, _MARKERS, strict=False):
+            x, y = zip(*points, strict=True)
+            axes.plot(x, y, color=colour, marker=marker, markersize=3, label=name)
+        name, instant = marked
+        axes.axvline(instant, color="#555555", linestyle="--", linewidth=1, label=name)
+        axes.set_xlim(left=0)
+        axes.set_ylim(bottom=0)
+        axes.set_xlabel(x_label)
+        axes.legend(fontsize=8)
+
+
 def bars(
     path: Path,
     title: str,

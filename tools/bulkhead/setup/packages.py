@@ -35,9 +35,10 @@ GROUPS = {
     "vhost-user": "the driver as a vhost-user front-end, beside DPDK's",
     "ring": "channels beside DPDK's rings",
     "browser": "pages in a browser",
+    "httperf": "a load of HTTP requests",
 }
 # Installed only if named, or for the tests that need them: large, and used by few tests.
-GROUPS_ON_REQUEST = frozenset({"vhost-user", "ring", "browser"})
+GROUPS_ON_REQUEST = frozenset({"vhost-user", "ring", "browser", "httperf"})
 
 
 @dataclass(frozen=True)
@@ -192,6 +193,7 @@ NEEDS = (
     _program("dpdk-testpmd", "dpdk-dev", "vhost-user"),
     _header("dpdk/rte_ring.h", "libdpdk-dev", "ring"),
     _program("pkg-config", "pkgconf", "ring"),
+    _program("httperf", "httperf", "httperf"),
     _program("chromium", "chromium", "browser"),
     Need(
         "a font",
