@@ -55,6 +55,9 @@ void layouts_limits(void)
     LAYOUT_CONSTANT(DESCRIPTION_RESTARTS_MAX);
     LAYOUT_CONSTANT(DESCRIPTION_WINDOW_MIN);
     LAYOUT_CONSTANT(DESCRIPTION_WINDOW_MAX);
+    LAYOUT_CONSTANT(DESCRIPTION_HEARTBEAT_MIN);
+    LAYOUT_CONSTANT(DESCRIPTION_HEARTBEAT_MAX);
+    LAYOUT_CONSTANT(DESCRIPTION_HEARTBEAT_START_MAX);
     LAYOUT_CONSTANT(DESCRIPTION_HOST_ECAM_BYTES);
     LAYOUT_CONSTANT(DESCRIPTION_HOST_WINDOW_BYTES);
     LAYOUT_CONSTANT(DESCRIPTION_PAGE_BYTES);
@@ -152,6 +155,12 @@ void layouts_description(void)
     LAYOUT_NUMBER(description_health, restarts);
     LAYOUT_NUMBER(description_health, window);
     LAYOUT_NUMBERS(description_health, actions);
+    LAYOUT_NUMBER(description_health, watchdog);
+    LAYOUT_NUMBER(description_health, heartbeat);
+    LAYOUT_NUMBER(description_health, heartbeat_period);
+    LAYOUT_NUMBER(description_health, heartbeat_start);
+    LAYOUT_NUMBER(description_health, watchdog_interrupt);
+    LAYOUT_NUMBER(description_health, reserved);
     LAYOUT_WHOLE_STRUCT(description_partition);
     LAYOUT_NUMBERS(description_partition, name);
     LAYOUT_NUMBER(description_partition, entry);

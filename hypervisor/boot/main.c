@@ -23,6 +23,7 @@
 #include "scheduler/scheduler.h"
 #include "smmu/smmu.h"
 #include "vcpu/same_core.h"
+#include "watchdog/watchdog.h"
 #include <arch/device_access.h>
 #include <arch/hypercalls.h>
 #include <devices/gic_registers.h>
@@ -117,13 +118,21 @@ static void map_events(uint64_t *root, const struct partition *partition)
     }
 }
 
+/* Returns the number of pages of a partition's state: that of struct partition, and those that
+ * follow it. */
+static uint64_t partition_pages(const struct description_partition *described)
+{
+    return 1 + health_pages() + watchdog_pages(described);
+}
+
 /* Maps the ranges that the service tables of all VCPUs of the partition have in common. */
 static void map_partition(uint64_t *root, const struct partition *partition)
 {
     const struct description *system = partition->constant.system;
     const struct description_partition *described = partition->constant.described;
 
-    boot_map(root, (uint64_t)(uintptr_t)partition, (1 + health_pages()) * PAGE_BYTES, MONITOR_DATA);
+    boot_map(root, (uint64_t)(uintptr_t)partition, partition_pages(described) * PAGE_BYTES,
+             MONITOR_DATA);
     map_images(root, partition);
     for (uint32_t i = 0; i < described->memory_count; i++) {
         boot_map(root, described->memories[i].physical, described->memories[i].bytes, MONITOR_DATA);
@@ -184,6 +193,7 @@ static void make_stage2(const struct partition *partition)
         boot_refuse("no stage 2 tables can be built for partition", index);
     }
     channel_connect(partition, (uint64_t *)(uintptr_t)smmu_roots[index]);
+    watchdog_map(partition, (uint64_t *)(uintptr_t)smmu_roots[index]);
     memcpy((void *)(uintptr_t)(processors_roots + index * PAGE_BYTES),
            (const void *)(uintptr_t)smmu_roots[index], PAGE_BYTES);
 }
@@ -266,7 +276,8 @@ static void read_rtc(const struct description *system)
 
 static void make_partition(const struct description *system, uint32_t index)
 {
-    struct partition *partition = (struct partition *)(uintptr_t)boot_take(1 + health_pages());
+    uint64_t pages = partition_pages(&system->partitions[index]);
+    struct partition *partition = (struct partition *)(uintptr_t)boot_take(pages);
     uint32_t unresettable;
 
     partition->constant.system = system;
@@ -331,6 +342,7 @@ static void make_vcpus(const struct description *system)
             vcpu->stage2 = processors_roots + index * PAGE_BYTES;
             vcpu->number = number;
             vcpu->processor = core;
+            vcpu->watchdog_due = UINT64_MAX;
             sources_derive(&vcpu->generator);
             add_vcpu(processor_at(system, core), vcpu);
             vcpu = (struct vcpu *)((uintptr_t)vcpu + PAGE_BYTES);

@@ -260,6 +260,12 @@ static uint32_t bit_in_word(uint32_t intid, uint32_t word)
     return intid / 32 == word ? 1u << intid % 32 : 0;
 }
 
+static bool owns_spi(const struct description_partition *partition, uint32_t intid)
+{
+    return intid < SPI_LIMIT &&
+           (partition->interrupts[intid / 32] & bit_in_word(intid, intid / 32)) != 0;
+}
+
 static bool can_show_console(const struct description_partition *partition)
 {
     uint32_t shown = partition->console_shown;
@@ -299,11 +305,7 @@ static bool check_interrupts(struct check *check, const struct description_parti
             return false;
         }
     }
-    return expect(check,
-                  partition->console == 0
-                      ? console == 0
-                      : console < SPI_LIMIT && (partition->interrupts[console / 32] &
-                                                bit_in_word(console, console / 32)) != 0,
+    return expect(check, partition->console == 0 ? console == 0 : owns_spi(partition, console),
                   "console interrupt not owned by the partition: INTID", console) &&
            expect(check, can_show_console(partition),
                   "the console's interrupt can't have another number for the guest: INTID",
@@ -370,6 +372,24 @@ static bool check_health(struct check *check, const struct description_partition
                   health->restarts) &&
            expect(check, !restarts || partition->restart != DESCRIPTION_RESTART_NEVER,
                   "an error restarts a partition that never restarts: restarts", health->restarts);
+}
+
+/* Checks the watchdog and the heartbeat, of a partition that is monitored. Their addresses are
+ * checked with all others of the guest. */
+static bool check_watchdog(struct check *check, const struct description_partition *partition)
+{
+    const struct description_health *health = &partition->health;
+    uint32_t signal = health->watchdog_interrupt;
+    uint64_t period = health->heartbeat_period, start = health->heartbeat_start;
+    bool has_times = period >= DESCRIPTION_HEARTBEAT_MIN && period <= DESCRIPTION_HEARTBEAT_MAX &&
+                     start <= DESCRIPTION_HEARTBEAT_START_MAX;
+    bool has_signal = owns_spi(partition, signal) && signal != partition->console_interrupt;
+
+    return expect(check, health->watchdog == 0 ? signal == 0 : has_signal,
+                  "watchdog's interrupt not owned by the partition: INTID", signal) &&
+           expect(check, health->heartbeat == 0 ? period == 0 && start == 0 : has_times,
+                  "period or start of the heartbeat out of range: microseconds", period) &&
+           expect(check, health->reserved == 0, "a reserved field is not 0:", health->reserved);
 }
 
 static bool check_input(struct check *check, const struct description_partition *partition)
@@ -520,12 +540,16 @@ static bool check_partition(struct check *check, uint32_t index)
            add_optional(check, partition->times,
                         partition->times != 0 ? DESCRIPTION_PAGE_BYTES : 0) &&
            add_optional(check, partition->rtc, partition->rtc != 0 ? DESCRIPTION_PAGE_BYTES : 0) &&
+           add_optional(check, partition->health.watchdog,
+                        partition->health.watchdog != 0 ? 2 * DESCRIPTION_PAGE_BYTES : 0) &&
+           add_optional(check, partition->health.heartbeat,
+                        partition->health.heartbeat != 0 ? DESCRIPTION_PAGE_BYTES : 0) &&
            expect(check, partition->rtc == 0 || description->board.rtc != 0,
                   "a real-time clock, and the board has none: guest address", partition->rtc) &&
            check_tree_seeds(check, partition) && check_images(check, partition) &&
            check_pci(check, partition) && check_interrupts(check, partition) &&
            check_input(check, partition) && check_choices(check, partition) &&
-           check_health(check, partition);
+           check_health(check, partition) && check_watchdog(check, partition);
 }
 
 static bool check_partitions(struct check *check)

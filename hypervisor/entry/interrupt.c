@@ -13,6 +13,7 @@
 #include "partition/recall.h"
 #include "partition/refused_dma.h"
 #include "scheduler/scheduler.h"
+#include "watchdog/watchdog.h"
 
 /* Interrupts of the hypervisor: SGI, terminal, SMMU, timer. */
 #define OWN_INTERRUPTS 4u
@@ -41,6 +42,7 @@ void interrupt_handle_messages(struct vcpu *vcpu)
         refused_dma_take(vcpu);
         manager_take_order(vcpu);
     }
+    watchdog_look(vcpu);
 }
 
 /* Handles the terminal's interrupt: queues the typed keys, and calls or recalls the boot core of
@@ -91,7 +93,7 @@ static void handle_spi(struct processor *processor, uint32_t number)
     }
     processor->handled_spi = number; /* for watch_leave(), if this core halts meanwhile */
     cause = number == board->uart_interrupt ? handle_terminal(vcpu) : handle_smmu(processor);
-    watch_limit_pauses(processor);
+    watch_set_timer(processor);
     scheduler_device_interrupt(vcpu, cause);
     processor->handled_spi = 0;
 }

@@ -9,8 +9,9 @@
  * `vcpu`: the VCPU whose state this processor has. */
 void interrupt_handle(struct vcpu *vcpu);
 
-/* Handles what this or another processor has left for the VCPU's partition: typed keys, refused
- * DMA, an order of the manager. On the VCPU's processor. No effect unless it is a boot VCPU. */
+/* Handles what this or another processor has left for the VCPU's partition if it is a boot VCPU:
+ * typed keys, refused DMA, an order of the manager. Then looks whether the VCPU's guest hangs
+ * (watchdog/watchdog.h). In the VCPU's monitor. */
 void interrupt_handle_messages(struct vcpu *vcpu);
 
 /* Handles all pending interrupts of the hypervisor on this processor, also if its guest has blocked

@@ -23,6 +23,7 @@
 #include "vcpu/guest_state.h"
 #include "vcpu/power.h"
 #include "vcpu/same_core.h"
+#include "watchdog/watchdog.h"
 #include "world_switch/lazy_registers.h"
 #include <devices/gic_registers.h>
 
@@ -70,6 +71,10 @@ static enum access_result route(struct vcpu *vcpu, uint64_t address, struct acce
     if (is_inside(address, partition->constant.described->rtc, PAGE_BYTES, &access->offset)) {
         *cause = EXIT_CONSOLE;
         return rtc_access(rtc_seconds(partition), access);
+    }
+    if (watchdog_access(vcpu, address, access, &result)) {
+        *cause = EXIT_CONSOLE;
+        return result;
     }
     *cause = EXIT_REDISTRIBUTOR;
     return redistributor_access(vcpu, address, access);

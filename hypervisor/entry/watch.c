@@ -9,6 +9,7 @@
 #include "scheduler/scheduler.h"
 #include "smmu/smmu.h"
 #include "vcpu/same_core.h"
+#include "watchdog/watchdog.h"
 
 enum overdue { OVERDUE_UART = 1, OVERDUE_SMMU = 2 };
 
@@ -71,38 +72,48 @@ void watch_look_on_own_core(struct processor *processor)
 /* Sets the timer of a processor that is not shared. */
 static void set_timer(const struct processor *processor)
 {
-    register_write(cnthp_cval_el2, processor->pause_ends);
-    register_write(cnthp_ctl_el2, processor->pause_ends != 0);
+    register_write(cnthp_cval_el2, processor->work_due);
+    register_write(cnthp_ctl_el2, processor->work_due != 0);
     instruction_barrier(); /* the timer's line is low before an interrupt is acknowledged or ends */
 }
 
-void watch_limit_pauses(struct processor *processor)
+/* Returns the time at which the first pause ends, or UINT64_MAX: there is none. */
+static uint64_t first_end(void)
 {
     uint64_t dma = smmu_paused_since(), input = terminal_input_paused_since();
     uint64_t first = input == 0 || (dma != 0 && dma < input) ? dma : input;
 
-    if (first == 0) { /* the pause has ended already */
+    return first != 0 ? first + register_read(cntfrq_el0) : UINT64_MAX;
+}
+
+void watch_set_timer(struct processor *processor)
+{
+    uint64_t pauses = first_end(), watchdogs = watchdog_due(processor);
+    uint64_t due = watchdogs < pauses ? watchdogs : pauses;
+
+    if (due == UINT64_MAX) { /* a pause has ended already */
         return;
     }
     if (processor->shared != NULL) {
-        scheduler_limit_pause(processor, first + register_read(cntfrq_el0));
+        scheduler_set_work_due(processor, due);
         return;
     }
-    processor->pause_ends = first + register_read(cntfrq_el0);
+    processor->work_due = due;
     set_timer(processor);
 }
 
-void watch_end_pauses(struct processor *processor)
+void watch_do_due_work(struct processor *processor)
 {
+    watchdog_call_due(processor);
     end_pauses(processor);
-    watch_limit_pauses(processor); /* another one */
+    watch_set_timer(processor); /* for the others */
 }
 
 void watch_handle_timer(struct processor *processor)
 {
-    processor->pause_ends = 0;
+    processor->work_due = 0;
     set_timer(processor);
-    watch_end_pauses(processor);
+    watch_do_due_work(processor);
 }
 
 /* Returns true if the monitors of the partition have access to the device of the interrupt. */
@@ -173,8 +184,13 @@ void watch_leave(const struct processor *processor)
 
 void watch_begin_wait(const struct processor *processor)
 {
+    uint64_t limit = register_read(cntpct_el0) + register_read(cntfrq_el0);
+
     if (processor->shared == NULL) {
-        register_write(cnthp_cval_el2, register_read(cntpct_el0) + register_read(cntfrq_el0));
+        if (processor->work_due != 0 && processor->work_due < limit) {
+            limit = processor->work_due;
+        }
+        register_write(cnthp_cval_el2, limit);
         register_write(cnthp_ctl_el2, 1);
     }
 }

@@ -24,13 +24,14 @@ static inline void watch_look(struct processor *processor)
     }
 }
 
-/* Sets the processor's timer for the end of the pauses of the hypervisor's interrupts, one of which
- * this processor may have begun (smmu_pause_events(), input_flow_pause()): no other processor need
- * execute the hypervisor then. */
-void watch_limit_pauses(struct processor *processor);
+/* Sets the processor's timer for the work that has its time: it ends the pauses of the hypervisor's
+ * interrupts, one of which this processor may have begun (smmu_pause_events(), input_flow_pause()),
+ * because no other processor need execute the hypervisor then, and looks whether the guests of its
+ * VCPUs hang (watchdog_due()). */
+void watch_set_timer(struct processor *processor);
 
-/* Ends the pauses that have lasted for a second, and sets the timer for the others. */
-void watch_end_pauses(struct processor *processor);
+/* Does the work that is due, and sets the timer for the next. */
+void watch_do_due_work(struct processor *processor);
 
 /* Handles the expiry of the timer of a processor that is not shared. */
 void watch_handle_timer(struct processor *processor);

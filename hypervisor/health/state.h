@@ -11,6 +11,7 @@
 #include "health/account.h"
 #include "hypervisor/partition.h"
 #include "hypervisor/ticket_lock.h"
+#include "watchdog/state.h"
 #include <arch/health.h>
 #include <stdint.h>
 
@@ -22,6 +23,7 @@ struct health {
     struct restart_account account; /* only the boot VCPU's monitor uses it */
     uint64_t errors;                /* number of errors, those that were ignored included */
     struct health_log log;
+    struct partition_watchdog watchdog; /* and heartbeats */
 };
 
 _Static_assert(sizeof(struct health) <= DESCRIPTION_PAGE_BYTES, "must fit one page");

@@ -59,15 +59,29 @@ bool fault_of_dma(struct vcpu *vcpu, const struct smmu_event *event)
                   });
 }
 
+/* Handles an error that the guest's own report shows, or its silence. `value`: the record's
+ * address. */
+static void handle_guest(struct vcpu *vcpu, enum fault_kind kind, enum health_error error,
+                         uint64_t pc, uint64_t value)
+{
+    (void)handle(vcpu, kind,
+                 &(struct health_event){
+                     .error = error, .source = vcpu->processor, .address = value, .pc = pc});
+}
+
 void fault_of_panic(struct vcpu *vcpu, uint64_t pc, uint64_t value)
 {
-    (void)handle(vcpu, FAULT_OF_PANIC,
-                 &(struct health_event){
-                     .error = HEALTH_ERROR_PANIC,
-                     .source = vcpu->processor,
-                     .address = value,
-                     .pc = pc,
-                 });
+    handle_guest(vcpu, FAULT_OF_PANIC, HEALTH_ERROR_PANIC, pc, value);
+}
+
+void fault_of_watchdog(struct vcpu *vcpu, uint64_t pc)
+{
+    handle_guest(vcpu, FAULT_OF_WATCHDOG, HEALTH_ERROR_WATCHDOG, pc, 0);
+}
+
+void fault_of_heartbeat(struct vcpu *vcpu, uint64_t pc, uint64_t beats)
+{
+    handle_guest(vcpu, FAULT_OF_HEARTBEAT, HEALTH_ERROR_HEARTBEAT, pc, beats);
 }
 
 /* Not inline, because every exit asks for it and finds none. Returns true. */

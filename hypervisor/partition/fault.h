@@ -25,6 +25,12 @@ bool fault_of_dma(struct vcpu *vcpu, const struct smmu_event *event);
  * partition goes on. `pc`: the guest's program counter. `value`: of the report. */
 void fault_of_panic(struct vcpu *vcpu, uint64_t pc, uint64_t value);
 
+/* Records that the guest did not refresh its watchdog, or that its heartbeat stands still at
+ * `beats`, and makes the request unless the table says that the partition goes on. `pc`: the
+ * guest's program counter, or 0 if the VCPU is off. */
+void fault_of_watchdog(struct vcpu *vcpu, uint64_t pc);
+void fault_of_heartbeat(struct vcpu *vcpu, uint64_t pc, uint64_t beats);
+
 /* If a device has not answered an access of this processor's monitor since the last call, records
  * the fault of the partition of the processor's VCPU, makes the request unless the table says that
  * the partition goes on, and returns true. Otherwise returns false. `pc`: the guest's program

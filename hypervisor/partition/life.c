@@ -17,6 +17,7 @@
 #include "pci/config_space.h"
 #include "smmu/smmu.h"
 #include "vcpu/same_core.h"
+#include "watchdog/watchdog.h"
 #include <arch/hypercalls.h>
 
 /*
@@ -189,6 +190,7 @@ static enum life_step begin(struct partition *partition)
     struct transition *transition = &partition->boot_vcpu.transition;
 
     uart_reset(partition);
+    watchdog_reset(partition);
     *transition = (struct transition){.failure = MANAGER_DONE};
     begin_smmu_phase(transition, TRANSITION_BLOCK);
     return LIFE_POLL;

@@ -36,6 +36,14 @@ static void print_fault(const struct vcpu *vcpu, enum fault_kind kind)
     } else if (kind == FAULT_OF_PANIC) {
         terminal_add_fault(vcpu->partition, "is stopped: core %u, panic with value 0x%lx, pc 0x%lx",
                            vcpu->processor, report->address, report->pc);
+    } else if (kind == FAULT_OF_WATCHDOG) {
+        terminal_add_fault(vcpu->partition,
+                           "is stopped: core %u, its watchdog was not refreshed, pc 0x%lx",
+                           vcpu->processor, report->pc);
+    } else if (kind == FAULT_OF_HEARTBEAT) {
+        terminal_add_fault(vcpu->partition,
+                           "is stopped: core %u, its heartbeat stands still, pc 0x%lx",
+                           vcpu->processor, report->pc);
     } else if (report->address == FAULT_ADDRESS_UNKNOWN) {
         terminal_add_fault(vcpu->partition,
                            "is stopped: core %u, address unknown, syndrome 0x%lx, pc 0x%lx",

@@ -48,10 +48,15 @@ void scheduler_timer(struct processor *processor)
     watch_handle_timer(processor);
 }
 
-void scheduler_limit_pause(struct processor *processor, uint64_t time)
+void scheduler_set_work_due(struct processor *processor, uint64_t time)
 {
     (void)processor;
     (void)time;
+}
+
+void scheduler_call(struct vcpu *vcpu)
+{
+    (void)vcpu;
 }
 
 void scheduler_device_interrupt(struct vcpu *vcpu, uint32_t partition)

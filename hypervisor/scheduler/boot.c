@@ -44,7 +44,7 @@ void scheduler_boot(struct processor *processor)
     core = make_core();
     processor->shared = core;
     core->look_due = UINT64_MAX;
-    core->pause_ends = UINT64_MAX;
+    core->work_due = UINT64_MAX;
     core->exit_due = UINT64_MAX;
     core->quantum = processor->vcpus->partition->constant.system->cores[processor->index].quantum;
     core->window.part = register_read(cntfrq_el0) / PROFILE_PARTS_A_SECOND;

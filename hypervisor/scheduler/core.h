@@ -54,9 +54,9 @@ struct shared_core {
      * VCPU executes without an exit, because one of its VCPUs has taken a source. UINT64_MAX:
      * never. */
     uint64_t look_due;
-    /* Value of CNTPCT_EL0 at which the core ends a pause (entry/watch.h). UINT64_MAX: there is
-     * none. */
-    uint64_t pause_ends;
+    /* Value of CNTPCT_EL0 at which the core ends a pause, or looks whether a guest hangs
+     * (entry/watch.h). UINT64_MAX: never. */
+    uint64_t work_due;
     uint64_t exit_due; /* the earlier one of both: shared_core_set_exit_due() */
 };
 
@@ -93,7 +93,7 @@ _Static_assert(sizeof(struct shared_vcpu) <= DESCRIPTION_PAGE_BYTES, "must fit o
  * has changed. The next choice sets the timer. */
 static inline void shared_core_set_exit_due(struct shared_core *core)
 {
-    core->exit_due = core->look_due < core->pause_ends ? core->look_due : core->pause_ends;
+    core->exit_due = core->look_due < core->work_due ? core->look_due : core->work_due;
 }
 
 /* Returns CNTPCT_EL0. Without the barrier, the counter may be read early (Arm ARM, CNTPCT_EL0). */

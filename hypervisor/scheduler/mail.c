@@ -49,6 +49,13 @@ static void wake_for_mail(struct processor *processor, struct vcpu *vcpu)
     scheduler_wake(processor, vcpu);
 }
 
+void scheduler_call(struct vcpu *vcpu)
+{
+    if (!vcpu->shared->is_called) {
+        wake_for_mail(processor_this(), vcpu);
+    }
+}
+
 /* Most VCPUs that are woken in one exit, so that no exit takes long. */
 #define WOKEN_AT_ONCE 4u
 

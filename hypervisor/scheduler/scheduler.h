@@ -58,8 +58,12 @@ bool scheduler_forward_interrupt(struct vcpu *vcpu, uint32_t number);
 void scheduler_timer(struct processor *processor);
 
 /* Lets a processor that is shared execute the hypervisor at `time`, a value of CNTPCT_EL0:
- * scheduler_timer() calls watch_end_pauses() then. */
-void scheduler_limit_pause(struct processor *processor, uint64_t time);
+ * scheduler_timer() calls watch_do_due_work() then. */
+void scheduler_set_work_due(struct processor *processor, uint64_t time);
+
+/* Wakes a VCPU of this processor, which is shared. Its monitor handles a message when it executes
+ * (interrupt_handle_messages()). */
+void scheduler_call(struct vcpu *vcpu);
 
 /* Wakes the VCPUs of the processor for which there are messages (interrupt_handle_messages(),
  * gic_send()), SGIs or requests. They pay for this, and handle the messages when they execute. On a

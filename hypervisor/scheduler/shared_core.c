@@ -446,23 +446,22 @@ bool scheduler_forward_interrupt(struct vcpu *vcpu, uint32_t number)
     return owner != NULL;
 }
 
-void scheduler_limit_pause(struct processor *processor, uint64_t time)
+void scheduler_set_work_due(struct processor *processor, uint64_t time)
 {
     struct shared_core *core = processor->shared;
 
-    core->pause_ends = time;
+    core->work_due = time;
     shared_core_set_exit_due(core);
     core->reschedule = true; /* the choice that follows sets the timer */
 }
 
-/* Ends the pauses that have lasted for a second. */
-static void end_pauses(struct processor *processor)
+static void do_due_work(struct processor *processor)
 {
     struct shared_core *core = processor->shared;
 
-    core->pause_ends = UINT64_MAX;
+    core->work_due = UINT64_MAX;
     shared_core_set_exit_due(core);
-    watch_end_pauses(processor);
+    watch_do_due_work(processor);
 }
 
 void scheduler_timer(struct processor *processor)
@@ -479,8 +478,8 @@ void scheduler_timer(struct processor *processor)
     due = policy_find_due(&core->policy, core->ledger.charged);
     if (due != POLICY_NONE) {
         scheduler_wake(processor, core->vcpus[due]);
-    } else if (register_read(cntpct_el0) >= core->pause_ends) {
-        end_pauses(processor);
+    } else if (register_read(cntpct_el0) >= core->work_due) {
+        do_due_work(processor);
     }
     core->reschedule = true;
     instruction_barrier(); /* the timer's line is low before its interrupt ends */

@@ -9,6 +9,7 @@
 #include "partition/life.h"
 #include "scheduler/scheduler.h"
 #include "vcpu/guest_state.h"
+#include "watchdog/watchdog.h"
 
 /* Waits until an interrupt is pending for the guest or for the hypervisor. */
 static void suspend(struct vcpu *vcpu)
@@ -77,6 +78,7 @@ _Noreturn void power_start(struct vcpu *vcpu)
     vcpu->report.state = REPORT_RUNNING;
     vcpu->report.starts++;
     __atomic_store_n(&power->state, VCPU_ON, __ATOMIC_RELEASE);
+    watchdog_start_guest(vcpu);
     gic_open_core(vcpu);
     monitor_resume(registers);
 }

@@ -66,7 +66,7 @@ def _system(mode: str, first: str, second: str) -> str:
 
 def _halt(debugger: Debugger, mode: str, core: int, is_meant: Callable[[], bool]) -> None:
     """Let a core's monitor take an exception of its own once it has paused an interrupt."""
-    address = symbol_address(_MODES[mode][0], "watch_limit_pauses")
+    address = symbol_address(_MODES[mode][0], "watch_set_timer")
     debugger.run_to(core, address, is_meant)
     debugger.jump(_NOTHING)
 

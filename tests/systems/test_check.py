@@ -93,7 +93,7 @@ def test_all_keys() -> None:
     assert (other.restart, other.unmapped) == (Restart.NEVER, Unmapped.STOP)
     assert (one.interrupts, other.interrupts) == (Interrupts.LISTED, None)
     assert (one.maintenance, other.maintenance) == (Maintenance.BROADCAST, Maintenance.LOCAL)
-    assert (other.line, other.line_of("dma"), other.line_of("initrd")) == (32, 37, 32)
+    assert (other.line, other.line_of("dma"), other.line_of("initrd")) == (36, 41, 36)
     assert one.vcpus == ()
     assert [(each.name, each.policy, each.budget, each.period) for each in other.vcpus] == [
         ("net", VcpuPolicy.IO, 10_000_000, 100_000_000),
@@ -103,7 +103,7 @@ def test_all_keys() -> None:
     net, control, apps = other.vcpus
     assert net.threads == ("net-bottom-half", "network")
     assert (control.threads, apps.threads) == (("control",), ("*",))
-    assert (control.line, control.line_of("period"), control.line_of("policy")) == (57, 59, 57)
+    assert (control.line, control.line_of("period"), control.line_of("policy")) == (61, 63, 61)
     assert (one.kept_bytes, other.kept_bytes) == (0, 8 << 10)
     assert other.health is None
     assert one.health is not None
@@ -113,9 +113,13 @@ def test_all_keys() -> None:
         HealthError.REFUSED_DMA: HealthAction.LOG,
         HealthError.DEVICE_FAILURE: HealthAction.IGNORE,
         HealthError.PANIC: HealthAction.STOP,
+        HealthError.WATCHDOG: HealthAction.LOG,
+        HealthError.HEARTBEAT: HealthAction.STOP,
     }
+    assert (one.watchdog, one.heartbeat, one.heartbeat_start) == (True, 50_000_000, 5_000_000_000)
+    assert (other.watchdog, other.heartbeat, other.heartbeat_start) == (False, None, None)
     assert one.health.limit == RestartLimit(3, 1500)
-    assert (one.health.line, one.health.line_of("restarts")) == (24, 29)
+    assert (one.health.line, one.health.line_of("restarts")) == (27, 33)
 
 
 def test_unknown_system_suggests_the_nearest_name() -> None:
@@ -160,3 +164,18 @@ def test_crlf_and_byte_order_mark(tmp_path: Path) -> None:
         f"{file}:11: partition 'net' and partition 'linux' both own core 1; "
         "give it to one of them, or give both a budget and a period to share it"
     ]
+
+
+@pytest.mark.parametrize("keys", ["watchdog = true", 'heartbeat = "50 ms"'])
+def test_a_watchdog_brings_a_table_of_errors(tmp_path: Path, keys: str) -> None:
+    """Each error stops the partition, as without a table, and is recorded."""
+    file = tmp_path / "watched.toml"
+    file.write_text(
+        'board = "small"\n[[partition]]\nname = "one"\ncores = [0]\nmemory = "16 MiB"\n'
+        f'image = "boot"\n{keys}\n'
+    )
+    system = parse(file)
+    (one,) = system.partitions
+    assert one.health is not None
+    assert set(one.health.actions.values()) == {HealthAction.STOP}
+    assert system.monitors_health

@@ -60,6 +60,7 @@ _VALUES = {
         '{ memory_violation = "restart", restarts = "16 in 60 s" }',
         '{ refused_dma = "log", restarts = "0 in 0 s" }',
         '{ serror = "ignore", watchdog = 1 }',
+        '{ watchdog = "restart", heartbeat = "log" }',
     ),
     "driver": (
         "{}",
@@ -67,6 +68,9 @@ _VALUES = {
         '{ alternative = "polled", failures = "16 in 60 s", period = "50 us", retry = "never" }',
         '{ alternative = "polled", budget = "9 ms", retry = "1 ns" }',
     ),
+    "watchdog": ("true", "false", "1"),
+    "heartbeat": ('"50 ms"', '"1 ms"', '"0 s"', '"61 s"'),
+    "heartbeat_start": ('"5 s"', '"1 ns"'),
     "vcpu": (
         "[]",
         '[{ name = "a", budget = "1 ms", period = "10 ms" }]',

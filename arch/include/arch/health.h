@@ -41,7 +41,7 @@ struct health_record {
     uint64_t number; /* of the record, from 1; 0: none */
     uint64_t time;   /* CNTPCT_EL0 */
     /* Guest physical address of the access, or UINT64_MAX if it is unknown. Input address of DMA.
-     * Value that a guest reported. */
+     * Value that a guest reported. Count of a heartbeat. */
     uint64_t address;
     /* ESR_EL2. For refused DMA: number of the SMMU's event (IHI 0070, 7.3). For
      * HEALTH_ERROR_RESTARTS: number of restarts. */

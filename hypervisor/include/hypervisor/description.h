@@ -18,7 +18,7 @@
 #include <stdint.h>
 
 #define DESCRIPTION_MAGIC   UINT64_C(0x444145484b4c5542) /* "BULKHEAD" */
-#define DESCRIPTION_VERSION 17u
+#define DESCRIPTION_VERSION 18u
 
 #define DESCRIPTION_CORES_MAX      16u
 #define DESCRIPTION_PARTITIONS_MAX CALL_PARTITIONS_MAX
@@ -154,6 +154,11 @@ struct description_function {
 #define DESCRIPTION_WINDOW_MIN UINT64_C(1000)
 #define DESCRIPTION_WINDOW_MAX UINT64_C(86400000)
 
+/* Bounds of a heartbeat's period, and of the time until its first beat, in microseconds. */
+#define DESCRIPTION_HEARTBEAT_MIN       UINT64_C(1000)
+#define DESCRIPTION_HEARTBEAT_MAX       UINT64_C(60000000)
+#define DESCRIPTION_HEARTBEAT_START_MAX UINT64_C(3600000000)
+
 /* Health monitoring of a partition. All zero: the partition is not monitored, and each error stops
  * it. */
 struct description_health {
@@ -163,6 +168,17 @@ struct description_health {
     uint32_t restarts;
     uint64_t window;     /* milliseconds; 0 without restarts */
     uint8_t actions[16]; /* by enum health_error: enum health_action; 0 beyond the table's errors */
+    /* Guest address of the control frame of the generic watchdog, one page. The refresh frame, one
+     * page, follows. 0: no watchdog. */
+    uint64_t watchdog;
+    /* Guest address of the page with the heartbeats of the VCPUs (arch/heartbeat.h). 0: none. */
+    uint64_t heartbeat;
+    /* In microseconds: between two looks at a heartbeat; and in which the boot VCPU's first beat
+     * has to follow its start, or 0: at any time. */
+    uint64_t heartbeat_period, heartbeat_start;
+    /* INTID of the watchdog's signal WS0: an SPI that no device uses, one of `interrupts`. */
+    uint32_t watchdog_interrupt;
+    uint32_t reserved;
 };
 
 struct description_partition {

@@ -37,8 +37,8 @@ struct processor {
     uint64_t device_syndrome, device_address; /* SYNDROME_UNKNOWN_REASON: without an exception */
     uint64_t looked;                          /* entry/watch.c: CNTPCT_EL0 at the last check */
     /* entry/watch.c: CNTPCT_EL0 at which the processor, which is not shared, ends a pause of an
-     * interrupt; 0: there is none. */
-    uint64_t pause_ends;
+     * interrupt, or looks whether its guest hangs; 0: never. */
+    uint64_t work_due;
     uint32_t
         reader; /* entry/watch.c: index of the partition that took over the SMMU's interrupt last */
 };

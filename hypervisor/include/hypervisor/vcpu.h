@@ -22,7 +22,7 @@ enum exit_cause {
     EXIT_DISTRIBUTOR,   /* GICD registers */
     EXIT_REDISTRIBUTOR, /* GICR registers */
     EXIT_PCI,           /* configuration space */
-    EXIT_CONSOLE,       /* the virtual PL011, or the virtual PL031 */
+    EXIT_CONSOLE,       /* the virtual PL011, PL031 or watchdog */
     EXIT_POWER,         /* a call of PSCI, by HVC or SMC */
     EXIT_CACHE,         /* maintenance by set and way */
     EXIT_REGISTER,      /* any other system register */
@@ -48,6 +48,7 @@ struct vcpu_report {
     uint64_t exits[EXIT_CAUSES];
     /* The last fault: ESR_EL2, the guest physical address, the program counter. For refused DMA:
      * the type of the SMMU's event, the address, 0. For a panic: 0, the reported value, the program
+     * counter. For a watchdog or a heartbeat: 0, the count of the heartbeat or 0, the program
      * counter. */
     uint64_t syndrome, address, pc;
     /* On a shared core: ticks of CNTPCT_EL0 that were charged to the VCPU, and how often the
@@ -56,8 +57,17 @@ struct vcpu_report {
 };
 
 /* Faults: an access or exception of the guest, a device that did not answer the monitor, DMA that
- * the SMMU refused, and a panic that the guest reported. */
-enum fault_kind { FAULT_NONE, FAULT_OF_GUEST, FAULT_OF_DEVICE, FAULT_OF_DMA, FAULT_OF_PANIC };
+ * the SMMU refused, a panic that the guest reported, a watchdog that it did not refresh, and a
+ * heartbeat that stands still. */
+enum fault_kind {
+    FAULT_NONE,
+    FAULT_OF_GUEST,
+    FAULT_OF_DEVICE,
+    FAULT_OF_DMA,
+    FAULT_OF_PANIC,
+    FAULT_OF_WATCHDOG,
+    FAULT_OF_HEARTBEAT
+};
 
 /* Reports of a VCPU that the terminal still has to print. Its guest does not execute any more
  * (partition/notice.h). */
@@ -89,6 +99,9 @@ struct vcpu {
     /* For the seeds of each life (boot VCPU), and for the numbers that the guest asks for
      * (entropy/trng.h). */
     struct generator generator;
+    /* watchdog/: CNTPCT_EL0 at which its monitor looks whether its guest hangs. UINT64_MAX: never.
+     */
+    uint64_t watchdog_due;
 };
 
 _Static_assert(sizeof(struct vcpu) <= DESCRIPTION_PAGE_BYTES, "must fit one page");

@@ -113,6 +113,8 @@ def test_records_of_all_partitions_are_merged_by_time() -> None:
             pc=0x40201000,
             source=2,
         ),
+        record(3, 6_000_000, error=HealthError.WATCHDOG, pc=0x40201004, source=2),
+        record(4, 7_000_000, error=HealthError.HEARTBEAT, address=50, pc=0x40201008, source=2),
     ]
     logs = Memory((net, control)).logs()
     assert lines(logs) == [
@@ -124,11 +126,13 @@ def test_records_of_all_partitions_are_merged_by_time() -> None:
         "address 0x50000000, event 0x13",
         "      4.000000 s  net      restarts used up  stop     after 5",
         "      5.000000 s  control  panic             restart  core 2, value 0x0, pc 0x40201000",
+        "      6.000000 s  control  watchdog          stop     core 2, pc 0x40201004",
+        "      7.000000 s  control  heartbeat         stop     core 2, beats 50, pc 0x40201008",
     ]
     found = json.loads(json.dumps(record_of("tested", logs)))
     assert [(each["partition"], each["errors"]) for each in found["partitions"]] == [
         ("net", 4),
-        ("control", 3),
+        ("control", 5),
     ]
     refused = found["partitions"][0]["records"][1]
     assert (refused["error"], refused["function"]) == ("refused_dma", "00:02.0")

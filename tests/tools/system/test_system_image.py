@@ -15,6 +15,7 @@ from devicetree import dtlib
 
 from bulkhead.errors import UserError
 from bulkhead.system import board_tree, description, layout
+from bulkhead.system.board import PAGE_BYTES
 from bulkhead.system.board_tree import BoardTree, registers, words
 from bulkhead.system.core_analysis import supplies
 from bulkhead.system.guest_tree import guest_tree
@@ -32,6 +33,7 @@ from bulkhead.system.model import (
     System,
     Vcpu,
     VcpuPolicy,
+    stopping,
 )
 from bulkhead.system.overheads import kernel_costs, passed_costs
 
@@ -546,6 +548,45 @@ def test_real_time_clock(tmp_path: Path) -> None:
     node = tree_of(placed, "net", tmp_path).get_node(f"/rtc@{BOARD.rtc:x}")
     assert "interrupts" not in node.props  # it has no alarm
     assert tree_of(placed, "control", tmp_path).get_node(f"/pl031@{BOARD.rtc:x}")
+
+
+def test_watchdog_and_heartbeat(tmp_path: Path) -> None:
+    """They are at guest addresses behind all RAM, with any kind of DMA, and Linux finds the
+    watchdog's control frame before its refresh frame."""
+    watched = [
+        replace(
+            each,
+            watchdog=True,
+            heartbeat=50_000_000,
+            heartbeat_start=5_000_000_000,
+            health=stopping(each.line),
+        )
+        for each in (CONTROL, NET, replace(LINUX, dma=Dma.TRUSTED))
+    ]
+    placed = made(*watched)
+    _, packed = described(pack(placed, HYPERVISOR, tmp_path))
+    end = max(start + count for start, count in BOARD.memories)
+    signals = set()
+    for place, partition in zip(placed.places, packed.partitions, strict=False):
+        health = partition.health
+        assert end <= health.watchdog < health.heartbeat
+        assert health.watchdog % 0x10000 == health.heartbeat % 0x10000 == 0
+        assert (health.heartbeat_period, health.heartbeat_start) == (50_000, 5_000_000)
+        signal = health.watchdog_interrupt
+        assert partition.interrupts[signal // 32] >> signal % 32 & 1
+        assert partition.edges[signal // 32] >> signal % 32 & 1
+        signals.add(signal)
+        tree = tree_of(placed, place.partition.name, tmp_path)
+        node = tree.get_node(f"/watchdog@{health.watchdog:x}")
+        assert node.props["compatible"].to_string() == "arm,sbsa-gwdt"
+        assert node.props["reg"].to_nums() == [
+            *(health.watchdog >> 32, health.watchdog & 0xFFFFFFFF, 0, PAGE_BYTES),
+            *(health.watchdog >> 32, (health.watchdog & 0xFFFFFFFF) + PAGE_BYTES, 0, PAGE_BYTES),
+        ]
+        assert node.props["interrupts"].to_nums() == [0, signal - 32, 1]
+        node = tree.get_node(f"/heartbeat@{health.heartbeat:x}")
+        assert node.props["bulkhead,period-us"].to_num() == 50_000
+    assert len(signals) == 3
 
 
 def test_seeds_of_the_devicetree(tmp_path: Path) -> None:

@@ -86,6 +86,10 @@ def _details(record: ErrorRecord) -> str:
         return f"device {_function(record)}, address {address}, event {record.syndrome:#x}"
     if record.error is HealthError.PANIC:
         return f"core {record.source}, value {address}, pc {record.pc:#x}"
+    if record.error is HealthError.WATCHDOG:
+        return f"core {record.source}, pc {record.pc:#x}"
+    if record.error is HealthError.HEARTBEAT:
+        return f"core {record.source}, beats {record.address}, pc {record.pc:#x}"
     return (
         f"core {record.source}, address {address}, syndrome {record.syndrome:#x}, pc {record.pc:#x}"
     )

@@ -5,7 +5,7 @@ from ctypes import LittleEndianStructure, c_char, c_uint8, c_uint16, c_uint32, c
 from enum import IntEnum
 
 DESCRIPTION_MAGIC = 0x444145484B4C5542
-DESCRIPTION_VERSION = 17
+DESCRIPTION_VERSION = 18
 DESCRIPTION_CORES_MAX = 16
 DESCRIPTION_PARTITIONS_MAX = 8
 DESCRIPTION_VCPUS_MAX = 16
@@ -21,6 +21,9 @@ DESCRIPTION_SPI_WORDS = 32
 DESCRIPTION_RESTARTS_MAX = 16
 DESCRIPTION_WINDOW_MIN = 1_000
 DESCRIPTION_WINDOW_MAX = 86_400_000
+DESCRIPTION_HEARTBEAT_MIN = 1_000
+DESCRIPTION_HEARTBEAT_MAX = 60_000_000
+DESCRIPTION_HEARTBEAT_START_MAX = 3_600_000_000
 DESCRIPTION_HOST_ECAM_BYTES = 0x100000
 DESCRIPTION_HOST_WINDOW_BYTES = 0x10000
 DESCRIPTION_PAGE_BYTES = 4096
@@ -252,6 +255,12 @@ class DescriptionHealth(LittleEndianStructure):
         ("restarts", c_uint32),
         ("window", c_uint64),
         ("actions", c_uint8 * 16),
+        ("watchdog", c_uint64),
+        ("heartbeat", c_uint64),
+        ("heartbeat_period", c_uint64),
+        ("heartbeat_start", c_uint64),
+        ("watchdog_interrupt", c_uint32),
+        ("reserved", c_uint32),
     )
 
 
@@ -417,7 +426,7 @@ class Vcpu(LittleEndianStructure):
         ("number", c_uint32),
         ("_196", c_uint8 * 4),
         ("services", c_uint64),
-        ("_208", c_uint8 * 3448),
+        ("_208", c_uint8 * 3456),
     )
 
 
@@ -612,4 +621,5 @@ class Health(LittleEndianStructure):
         ("_8", c_uint8 * 152),
         ("errors", c_uint64),
         ("log", HealthLog),
+        ("_3248", c_uint8 * 552),
     )

@@ -19,7 +19,7 @@ from bulkhead.system.description import CORES_MAX, DEVICES_MAX, FUNCTIONS_MAX, P
 from bulkhead.system.driver_rules import driver_rules
 from bulkhead.system.elf_image import Executable
 from bulkhead.system.emulated import rules_of_devices
-from bulkhead.system.health_rules import health_rules
+from bulkhead.system.health_rules import health_rules, liveness_rules
 from bulkhead.system.images import (
     executable,
     image_bytes,
@@ -510,6 +510,7 @@ _RULES_OF_ANY_BOARD: tuple[Callable[[System], Iterator[Problem]], ...] = (
     manager_rules,
     health_rules,
     driver_rules,
+    liveness_rules,
     channel_rules,
 )
 _RULES_OF_A_BOARD: tuple[Rule, ...] = (

@@ -15,6 +15,7 @@ from bulkhead.system.assemble import assemble, read
 from bulkhead.system.channel_table import show_channels
 from bulkhead.system.credit_cores import show_credit_cores
 from bulkhead.system.guest_numbers import show_numbers
+from bulkhead.system.health_rules import show_watchdogs
 from bulkhead.system.image import guest_trees
 from bulkhead.system.map_picture import draw
 from bulkhead.system.memory_map import map_of, show_tables
@@ -45,6 +46,7 @@ def check_system(
     show_channels(layout, console.results())
     show_shared_cores(system, board, console.results())
     show_credit_cores(system, console.results())
+    show_watchdogs(system, console.results())
     show_vcpus(system, board, console.results())
     if shows_overheads:
         show_overheads(system, board, console.results())

@@ -68,6 +68,11 @@ def numbers_of(place: Place, board: BoardTree) -> Iterator[_Row]:
         yield "console (PL011)", start, count, _spi(place.guest_console_interrupt, "edge")
     if place.rtc:
         yield "real-time clock (PL031)", place.rtc, PAGE_BYTES, ""
+    if place.watchdog:
+        frames = place.watchdog.frames
+        yield "watchdog (SBSA)", frames.start, frames.bytes, _spi(place.watchdog.interrupt, "edge")
+    if place.heartbeat:
+        yield "heartbeat", place.heartbeat.start, place.heartbeat.bytes, ""
     for label in place.partition.devices:
         device = board.devices[label]
         intids = ", ".join(

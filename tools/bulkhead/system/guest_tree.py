@@ -29,8 +29,10 @@ from bulkhead.system.board_tree import (
     words,
 )
 from bulkhead.system.description import HOST_ECAM_BYTES, HOST_WINDOW_BYTES
-from bulkhead.system.layout import ChannelEnd, Place, Range, section_bytes
+from bulkhead.system.layout import ChannelEnd, Place, Range, Watchdog, section_bytes
+from bulkhead.system.model import Partition
 from bulkhead.system.overheads import COSTS, KernelCosts
+from bulkhead.system.problems import TIME_UNITS
 from bulkhead.system.supply import Supply
 from bulkhead.system.tree_nodes import property_source
 from bulkhead.system.vcpu_argument import command_line
@@ -228,6 +230,10 @@ def _own_nodes(place: Place, board: BoardTree) -> Iterator[str]:
         yield "\thealth {"
         yield '\t\tcompatible = "bulkhead,health";'
         yield "\t};"
+    if place.watchdog:
+        yield from _watchdog(place.watchdog, board)
+    if place.heartbeat:
+        yield from _heartbeat(place.heartbeat, place.partition)
     for end in place.channels:
         if not end.is_function:
             yield from _channel_node(end, board)
@@ -271,6 +277,27 @@ def _rtc(address: int) -> Iterator[str]:
     yield '\t\tcompatible = "fixed-clock";'
     yield "\t\t#clock-cells = <0>;"
     yield f"\t\tclock-frequency = {_cells([_RTC_CLOCK_HZ])};"
+    yield "\t};"
+
+
+def _watchdog(watchdog: Watchdog, board: BoardTree) -> Iterator[str]:
+    """Yield the node of the generic watchdog (Linux binding "arm,sbsa-gwdt")."""
+    control = Range(watchdog.frames.start, PAGE_BYTES)
+    refresh = Range(control.end, PAGE_BYTES)
+    yield f"\twatchdog@{control.start:x} {{"
+    yield '\t\tcompatible = "arm,sbsa-gwdt";'
+    yield f"\t\treg = {_cells([*_range(control), *_range(refresh)])};"
+    yield f"\t\tinterrupts = {_cells(_spare_interrupt(watchdog.interrupt, board))};"
+    yield "\t};"
+
+
+def _heartbeat(page: Range, partition: Partition) -> Iterator[str]:
+    """Yield the node of the page in arch/include/arch/heartbeat.h."""
+    period = (partition.heartbeat or 0) // TIME_UNITS["us"]
+    yield f"\theartbeat@{page.start:x} {{"
+    yield '\t\tcompatible = "bulkhead,heartbeat";'
+    yield f"\t\treg = {_cells(_range(page))};"
+    yield f"\t\tbulkhead,period-us = {_cells([period])};"
     yield "\t};"
 
 

@@ -20,6 +20,7 @@ from bulkhead.system.layout import ChannelEnd, Layout, Place, page_up, section_b
 from bulkhead.system.model import Console, Health, Partition
 from bulkhead.system.overheads import passed_costs
 from bulkhead.system.place_rules import check_places, device_pages
+from bulkhead.system.problems import TIME_UNITS
 
 # Fields of the arm64 Image header. The second is reserved in that header. The hypervisor has there
 # the address of its terminal, and the inverted address.
@@ -194,13 +195,20 @@ def _server(partition: Partition, *, is_aligned: bool) -> int:
     return description.SERVER.DEFERRABLE if is_aligned else description.SERVER.SPORADIC
 
 
-def _describe_health(health: Health) -> description.Health:
+def _describe_health(health: Health, place: Place) -> description.Health:
     described = description.Health(is_monitored=1)
     for error, action in health.actions.items():
         described.actions[HealthError[error.name]] = description.HEALTH_ACTION[action.value]
     if health.limit:
         described.restarts = health.limit.most
         described.window = health.limit.window_ms
+    if place.watchdog:
+        described.watchdog = place.watchdog.frames.start
+        described.watchdog_interrupt = place.watchdog.interrupt
+    if place.heartbeat:
+        described.heartbeat = place.heartbeat.start
+        described.heartbeat_period = (place.partition.heartbeat or 0) // TIME_UNITS["us"]
+        described.heartbeat_start = (place.partition.heartbeat_start or 0) // TIME_UNITS["us"]
     return described
 
 
@@ -227,6 +235,7 @@ def _describe_partition(
         edges=description.bitmap(
             (place.interrupts & board.edge_interrupts())
             | ({place.console_interrupt} - {0})
+            | ({place.watchdog.interrupt} if place.watchdog else set())
             | doorbells
         ),
     )
@@ -274,7 +283,7 @@ def _describe_partition(
     if place.times:
         described.times = place.times.start
     if partition.health:
-        described.health = _describe_health(partition.health)
+        described.health = _describe_health(partition.health, place)
     devices = device_pages(partition, board)
     described.device_count = len(devices)
     for number, pages in enumerate(devices):

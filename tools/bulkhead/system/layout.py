@@ -33,6 +33,9 @@ VCPU_BYTES = 128 << 10
 # for each page.
 CHANNEL_MAP_BYTES = 7 * PAGE_BYTES
 CHANNEL_VCPU_BYTES = 2 * PAGE_BYTES
+# For a heartbeat: its page, and two tables of stage 2.
+HEARTBEAT_BYTES = 3 * PAGE_BYTES
+FRAME_ALIGNMENT = 64 << 10  # of registers: the largest pages of a guest
 GUEST_LIMIT = 1 << GUEST_BITS
 WIDE_BYTES = 16 << 30  # of PCI memory above 4 GiB for each partition
 PORTS_ALIGNMENT = 64 << 10  # the largest pages of a guest
@@ -131,6 +134,14 @@ class KeptMemory:
 
 
 @dataclass(frozen=True)
+class Watchdog:
+    """The generic watchdog of a partition."""
+
+    frames: Range  # guest addresses: the control frame, then the refresh frame
+    interrupt: int  # INTID of its signal WS0
+
+
+@dataclass(frozen=True)
 class WideWindow:
     """A partition's window of PCI memory above 4 GiB."""
 
@@ -168,6 +179,8 @@ class Place:
     rtc: int = 0  # address of its real-time clock; 0: none
     console_shown: int = 0  # INTID with which the guest sees console_interrupt; 0: with its own
     kept: KeptMemory | None = None
+    watchdog: Watchdog | None = None
+    heartbeat: Range | None = None  # the page that its guest writes
 
     @property
     def guest_console_interrupt(self) -> int:
@@ -260,6 +273,7 @@ def make_layout(
     own += _dax_tables(system)
     own += _kept_tables(system)
     own += PAGE_BYTES * len(system.partitions) if system.monitors_health else 0
+    own += sum(HEARTBEAT_BYTES for each in system.partitions if each.heartbeat)
     free = [Range(*each) for each in board.memories]
     for each in board.kept_memory:
         _withdraw(free, Range(*each))
@@ -518,6 +532,8 @@ def _place(
     number, window = next(windows) if partition.pci else (0, None)
     times = _times(memory, board) if system.shares_core(partition) else None
     taken = [memory, *(Range(*each) for each in board.occupied()), *([times] if times else [])]
+    watchdog = _watchdog(system, partition, board, taken, spare)
+    heartbeat = _heartbeat(partition, board, taken)
     wide = None if window is None else _pci_wide(board, number, taken)
     kept = None if kept_physical is None else _kept(partition, kept_physical, taken)
     mapped = _dax_region(system, partition, channels, taken)
@@ -535,7 +551,15 @@ def _place(
         window,
         None if window is None else _pci_ports(board, number),
         wide,
-        _interrupts(partition, board, [console_interrupt, *(end.interrupt for end in ends)]),
+        _interrupts(
+            partition,
+            board,
+            [
+                console_interrupt,
+                watchdog.interrupt if watchdog else 0,
+                *(end.interrupt for end in ends),
+            ],
+        ),
         times,
         staging,
         ends,
@@ -544,7 +568,42 @@ def _place(
         _rtc(partition, board),
         _console_shown(partition, board),
         kept,
+        watchdog,
+        heartbeat,
     )
+
+
+def _watchdog(
+    system: System,
+    partition: Partition,
+    board: BoardTree,
+    taken: list[Range],
+    spare: Iterator[int],
+) -> Watchdog | None:
+    """Return the place of a partition's watchdog. `taken` gets its guest addresses.
+
+    Nothing is mapped there: every access is the hypervisor's.
+    """
+    if not partition.watchdog:
+        return None
+    what = f"the watchdog of partition '{partition.name}'"
+    interrupt = _next_interrupt(spare, system, partition.line_of("watchdog"), what)
+    return Watchdog(_behind_ram(board, 2 * PAGE_BYTES, taken), interrupt)
+
+
+def _heartbeat(partition: Partition, board: BoardTree, taken: list[Range]) -> Range | None:
+    return _behind_ram(board, PAGE_BYTES, taken) if partition.heartbeat else None
+
+
+def _behind_ram(board: BoardTree, count: int, taken: list[Range]) -> Range:
+    """Return the first free guest addresses behind all RAM of the board. `taken` gets them.
+
+    No memory of a partition with trusted DMA, and no channel of it, can be there.
+    """
+    end = max(start + size for start, size in board.memories)
+    found = Range(_free_addresses(end, count, FRAME_ALIGNMENT, taken), count)
+    taken.append(found)
+    return found
 
 
 def _kept(partition: Partition, physical: int, taken: list[Range]) -> KeptMemory:

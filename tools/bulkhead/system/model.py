@@ -85,6 +85,8 @@ class HealthError(Enum):
     SERROR = "serror"
     DEVICE_FAILURE = "device_failure"
     PANIC = "panic"
+    WATCHDOG = "watchdog"
+    HEARTBEAT = "heartbeat"
 
 
 class HealthAction(Enum):
@@ -205,6 +207,11 @@ class Health:
 RESTARTS_DEFAULT = RestartLimit(5, 60_000)
 
 
+def stopping(line: int) -> Health:
+    """Return a table by which each error stops the partition."""
+    return Health(dict.fromkeys(HealthError, HealthAction.STOP), None, line)
+
+
 @dataclass(frozen=True)
 class FailureLimit:
     """The failures of a driver after which another one takes its place."""
@@ -271,7 +278,11 @@ class Partition:
     load: int | None = None  # address of a raw binary, or of a program that relocates itself
     entry: int | None = None  # of a raw binary; None: its first address
     kept_bytes: int = 0  # of memory that a restart leaves as it is, beside memory_bytes
-    health: Health | None = None  # None: each error stops it, and none is recorded
+    # None: each error stops it, and none is recorded. It has one if it has a watchdog or heartbeat.
+    health: Health | None = None
+    watchdog: bool = False  # it has a generic watchdog
+    heartbeat: int | None = None  # nanoseconds between two looks at its heartbeat; None: none
+    heartbeat_start: int | None = None  # nanoseconds until its first beat; None: any time
     driver: Driver | None = None  # None: its network driver has no alternative
     device_lines: Mapping[str, int] = field(default_factory=dict)  # of `emulated`, by address
 

@@ -18,6 +18,9 @@ from bulkhead.system import driver_argument
 from bulkhead.system.board import PAGE_BYTES
 from bulkhead.system.description import (
     GUEST_BITS,
+    HEARTBEAT_MAX,
+    HEARTBEAT_MIN,
+    HEARTBEAT_START_MAX,
     NAME_BYTES,
     QUANTUM_MAX,
     QUANTUM_MIN,
@@ -55,6 +58,7 @@ from bulkhead.system.model import (
     Unmapped,
     Vcpu,
     VcpuPolicy,
+    stopping,
 )
 from bulkhead.system.problems import TIME_UNITS, Problem, choose, duration, refuse, show, size
 
@@ -267,6 +271,8 @@ def _partition(
     if values["health"] is not None:
         place_of_health = lines.of_table(index, "health", 0)
         values["health"] = _health(values["health"], who, place_of_health, problems)
+    elif values["watchdog"] or values["heartbeat"]:
+        values["health"] = stopping(place[0])
     if values["driver"] is not None:
         place_of_driver = lines.of_table(index, "driver", 0)
         values["driver"] = _driver(values["driver"], who, place_of_driver, problems)
@@ -539,8 +545,21 @@ def _action_of_end(value: Any) -> HealthAction:
     return action
 
 
-def _no_source(_value: Any) -> None:
-    raise _Wrong("nothing raises this error: leave the key out")
+def _heartbeat(value: Any) -> int:
+    return _microseconds(value, HEARTBEAT_MIN, HEARTBEAT_MAX)
+
+
+def _heartbeat_start(value: Any) -> int:
+    return _microseconds(value, 1, HEARTBEAT_START_MAX)
+
+
+def _microseconds(value: Any, shortest: int, longest: int) -> int:
+    """Return nanoseconds: a whole number of microseconds between two others."""
+    unit, found = TIME_UNITS["us"], _time(value)
+    if found % unit or not shortest <= found // unit <= longest:
+        times = (duration(each * unit) for each in (shortest, longest))
+        raise _Wrong(f"take a time of {' to '.join(times)}, in whole microseconds")
+    return found
 
 
 def _count_in(value: Any, what: str, most: int) -> tuple[int, int]:
@@ -658,6 +677,9 @@ _PARTITION_KEYS: dict[str, Callable[[Any], Any]] = {
     "vcpu": _tables,
     "health": _table("health"),
     "driver": _table("driver"),
+    "watchdog": _flag,
+    "heartbeat": _heartbeat,
+    "heartbeat_start": _heartbeat_start,
     "manager": _flag,
     "staging": _memory,
     "autostart": _flag,
@@ -690,6 +712,9 @@ _DEFAULTS: dict[str, Any] = {
     "vcpu": (),
     "health": None,
     "driver": None,
+    "watchdog": False,
+    "heartbeat": None,
+    "heartbeat_start": None,
     "manager": False,
     "staging": None,
     "autostart": True,
@@ -716,14 +741,12 @@ _HEALTH = _Kind(
         HealthError.SERROR.value: _action_of_end,
         HealthError.DEVICE_FAILURE.value: _action,
         HealthError.PANIC.value: _action,
-        "watchdog": _no_source,
-        "heartbeat": _no_source,
+        HealthError.WATCHDOG.value: _action,
+        HealthError.HEARTBEAT.value: _action,
         "restarts": _restarts,
     },
     {
         **dict.fromkeys((error.value for error in HealthError), HealthAction.STOP),
-        "watchdog": None,
-        "heartbeat": None,
         "restarts": None,
     },
     {},

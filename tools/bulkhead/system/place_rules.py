@@ -113,6 +113,10 @@ def _guest(place: Place, board: BoardTree) -> Iterator[_Named]:
         yield place.times, "the times of its VCPUs"
     if place.kept:
         yield place.kept.region, "its kept memory"
+    if place.watchdog:
+        yield place.watchdog.frames, "its watchdog"
+    if place.heartbeat:
+        yield place.heartbeat, "its heartbeat"
     if place.channel_host:
         count = HOST_ECAM_BYTES + HOST_WINDOW_BYTES
         yield Range(place.channel_host.start, count), "its PCI host for channels"

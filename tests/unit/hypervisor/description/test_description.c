@@ -38,6 +38,13 @@ struct fault {
 #define WATCHED    CONTROL(health.is_monitored, 1)
 #define RESTARTING CONTROL(health.actions[0], HEALTH_ACTION_RESTART)
 
+/* A watchdog and a heartbeat of `control`. */
+#define GUARDED(guest, intid) \
+    WATCHED, CONTROL(health.watchdog, guest), CONTROL(health.watchdog_interrupt, intid)
+#define BEATING(period, start)                                                                 \
+    WATCHED, CONTROL(health.heartbeat, 0x140000000), CONTROL(health.heartbeat_period, period), \
+        CONTROL(health.heartbeat_start, start)
+
 #define WIDE(guest, physical, bytes) \
     LINUX(pci_wide, guest), LINUX(pci_wide_physical, physical), LINUX(pci_wide_bytes, bytes)
 
@@ -95,6 +102,9 @@ struct fault {
 #define UNWATCHED "actions without health monitoring:"
 #define RESTARTS  "restarts or their window out of range: restarts"
 #define NEVER     "an error restarts a partition that never restarts: restarts"
+#define RESERVED  "a reserved field is not 0:"
+#define SIGNAL    "watchdog's interrupt not owned by the partition: INTID"
+#define BEAT      "period or start of the heartbeat out of range: microseconds"
 #define BRANCHES  "unknown value of isolates_branches:"
 #define INPUT     "terminal input without console, or assigned twice:"
 
@@ -379,6 +389,27 @@ static const struct fault faults[] = {
      1,
      {WATCHED, RESTARTING, CONTROL(health.restarts, 1), CONTROL(health.window, 1000),
       CONTROL(restart, DESCRIPTION_RESTART_NEVER)}},
+    {NULL, 0, 0, {GUARDED(0x140000000, 63), CONTROL(interrupts[1], 0x80000100)}},
+    {SIGNAL, 0, 0, {GUARDED(0x140000000, 0)}},
+    {SIGNAL, 0, 41, {GUARDED(0x140000000, 41)}},
+    {SIGNAL, 0, 40, {GUARDED(0x140000000, 40)}}, /* the console's */
+    {SIGNAL, 0, 1020, {GUARDED(0x140000000, 1020)}},
+    {SIGNAL, 0, UINT32_MAX, {GUARDED(0x140000000, UINT32_MAX)}},
+    {SIGNAL, 0, 40, {GUARDED(0, 40)}},
+    {PAGES, 0, 0x140000800, {GUARDED(0x140000800, 41)}},
+    {GUEST, 0, 0x8000000, {GUARDED(0x8000000 - 0x1000, 63), CONTROL(interrupts[1], 0x80000100)}},
+    {UNWATCHED, 0, 0, {CONTROL(health.watchdog, 0x140000000)}},
+    {UNWATCHED, 0, 0, {CONTROL(health.reserved, 1)}},
+    {RESERVED, 0, 1, {WATCHED, CONTROL(health.reserved, 1)}},
+    {NULL, 0, 0, {BEATING(1000, 0)}},
+    {NULL, 0, 0, {BEATING(60000000, 3600000000)}},
+    {BEAT, 0, 0, {BEATING(0, 0)}},
+    {BEAT, 0, 999, {BEATING(999, 0)}},
+    {BEAT, 0, 60000001, {BEATING(60000001, 0)}},
+    {BEAT, 0, 1000, {BEATING(1000, UINT64_C(3600000001))}},
+    {BEAT, 0, 1000, {WATCHED, CONTROL(health.heartbeat_period, 1000)}},
+    {BEAT, 0, 0, {WATCHED, CONTROL(health.heartbeat_start, 1000)}},
+    {PAGES, 0, 8, {BEATING(1000, 0), CONTROL(health.heartbeat, 8)}},
     {INPUT, 1, 2, {LINUX(console_input, 2)}},
     {INPUT, 1, 1, {CONTROL(console_input, 1)}},
     {INPUT, 0, 1, {CONTROL(console, 0), CONTROL(console_interrupt, 0), CONTROL(console_input, 1)}},

@@ -134,6 +134,26 @@ static void guest_panics(void **state)
     assert_int_equal(request, REQUEST_RECOVER);
 }
 
+static void guest_hangs(void **state)
+{
+    (void)state;
+    fault_of_watchdog(&vcpu, PC);
+    expect_event(HEALTH_ERROR_WATCHDOG, CORE, 0, 0, PC);
+    assert_int_equal(noticed, FAULT_OF_WATCHDOG);
+    assert_int_equal(request, REQUEST_STOP);
+    assert_int_equal(vcpu.report.pc, PC);
+}
+
+static void heartbeat_stands_still(void **state)
+{
+    (void)state;
+    action = HEALTH_ACTION_RESTART;
+    fault_of_heartbeat(&vcpu, PC, 12);
+    expect_event(HEALTH_ERROR_HEARTBEAT, CORE, 12, 0, PC);
+    assert_int_equal(noticed, FAULT_OF_HEARTBEAT);
+    assert_int_equal(request, REQUEST_RECOVER);
+}
+
 /* Nothing is requested and nothing printed, and the devices' failure is told all the same. */
 static void partition_goes_on(void **state)
 {
@@ -171,6 +191,8 @@ int main(void)
         cmocka_unit_test_setup(device_does_not_answer, setup),
         cmocka_unit_test_setup(dma_is_refused, setup),
         cmocka_unit_test_setup(guest_panics, setup),
+        cmocka_unit_test_setup(guest_hangs, setup),
+        cmocka_unit_test_setup(heartbeat_stands_still, setup),
         cmocka_unit_test_setup(partition_goes_on, setup),
         cmocka_unit_test_setup(second_fault_before_the_report, setup),
     };

@@ -52,7 +52,7 @@ static enum partition_request request_during_load;
 static unsigned woken;  /* SGIs to VCPU 0 */
 static uint32_t called; /* bit n: the core of VCPU n was called without a message */
 /* The partition's account of restarts. */
-static unsigned restarts_left, accounts;
+static unsigned restarts_left, accounts, watchdogs_reset;
 static uint64_t restart_waits, earliest; /* microseconds; time */
 static const char *noticed;              /* the last event */
 
@@ -74,6 +74,12 @@ uint64_t fake_register(const char *name)
 void uart_reset(struct partition *own)
 {
     (void)own;
+}
+
+void watchdog_reset(struct partition *own)
+{
+    assert_ptr_equal(own, &partition);
+    watchdogs_reset++;
 }
 
 void uart_hold_input(struct partition *own)
@@ -268,7 +274,7 @@ static int setup(void **state)
     is_absent_after_load = false;
     request_during_load = REQUEST_NONE;
     smmu_fails = smmu_fails_to_permit = false;
-    restarts_left = accounts = 0;
+    restarts_left = accounts = watchdogs_reset = 0;
     restart_waits = earliest = 0;
     noticed = NULL;
     return 0;
@@ -313,9 +319,11 @@ static void start_and_stop(void **state)
     (void)state;
     assert_true(run(life_begin(&vcpus[0])));
     assert_string_equal(record, "BeErRiiIccClLP");
+    assert_int_equal(watchdogs_reset, 1);
     assert_int_equal(partition.boot_vcpu.starts, 1);
     assert_true(partition.boot_vcpu.has_kept);
     stop();
+    assert_int_equal(watchdogs_reset, 2);
     expect_stopped(REQUEST_STOPPED, 0, "BeErRiiIccC");
     assert_true(partition.boot_vcpu.has_kept);
     assert_true(is_started());

@@ -123,6 +123,25 @@ static void test_panic(void **state)
                         "flush; is stopped: core 0, panic with value 0x7, pc 0x40000100; send; ");
 }
 
+static void test_watchdog(void **state)
+{
+    (void)state;
+    notice_fault(&vcpu, FAULT_OF_WATCHDOG);
+    assert_int_equal(report(), 3);
+    assert_string_equal(output, "flush; is stopped: core 0, its watchdog was not refreshed, pc "
+                                "0x40000100; send; ");
+}
+
+static void test_heartbeat(void **state)
+{
+    (void)state;
+    notice_fault(&vcpu, FAULT_OF_HEARTBEAT);
+    assert_int_equal(report(), 3);
+    assert_string_equal(output,
+                        "flush; is stopped: core 0, its heartbeat stands still, pc 0x40000100; "
+                        "send; ");
+}
+
 static void test_fault_at_an_unknown_address(void **state)
 {
     (void)state;
@@ -161,6 +180,8 @@ int main(void)
         cmocka_unit_test_setup(test_fault, prepare),
         cmocka_unit_test_setup(test_fault_of_a_device, prepare),
         cmocka_unit_test_setup(test_panic, prepare),
+        cmocka_unit_test_setup(test_watchdog, prepare),
+        cmocka_unit_test_setup(test_heartbeat, prepare),
         cmocka_unit_test_setup(test_fault_at_an_unknown_address, prepare),
         cmocka_unit_test_setup(test_event_after_a_fault, prepare),
         cmocka_unit_test_setup(test_two_events, prepare),
