@@ -15,6 +15,9 @@
 
 #define ACTIVITY_BYTES ((size_t)128)
 
+/* Number of watchdogs with `is_unfed`. Changed with interrupts masked. */
+static int unfed;
+
 /* Returns NULL if the thread has been freed. Interrupts masked. */
 static const struct thread *find_thread(uint64_t number)
 {
@@ -42,12 +45,23 @@ static _Noreturn void panic_unfed(const struct watchdog *watchdog)
     panic("%s", text);
 }
 
+/* Notes whether the watchdog has expired, and was neither armed nor disarmed since. Interrupts
+ * masked. */
+static void set_unfed(struct watchdog *watchdog, bool is_unfed)
+{
+    if (watchdog->is_unfed != is_unfed) {
+        watchdog->is_unfed = is_unfed;
+        unfed += is_unfed ? 1 : -1;
+    }
+}
+
 static void expire(struct watchdog *watchdog)
 {
     watchdog->armed = false;
     if (watchdog->hook == NULL) {
         panic_unfed(watchdog);
     }
+    set_unfed(watchdog, true);
     watchdog->hook(watchdog, watchdog->argument);
 }
 
@@ -79,6 +93,7 @@ void watchdog_arm(struct watchdog *watchdog, const struct thread *feeder, uint64
     watchdog->feeder_number = thread->number;
     memcpy(watchdog->feeder_name, thread->name, sizeof(watchdog->feeder_name));
     watchdog->armed = true;
+    set_unfed(watchdog, false);
     timer_arm(&watchdog->timer, watchdog->deadline);
     interrupts_restore(state);
 }
@@ -101,9 +116,15 @@ bool watchdog_disarm(struct watchdog *watchdog)
     bool was_armed = watchdog->armed;
 
     watchdog->armed = false;
+    set_unfed(watchdog, false);
     (void)timer_cancel(&watchdog->timer);
     interrupts_restore(state);
     return was_armed;
+}
+
+bool watchdogs_are_fed(void)
+{
+    return __atomic_load_n(&unfed, __ATOMIC_RELAXED) == 0;
 }
 
 static void describe_wait(const struct thread *thread, char text[ACTIVITY_BYTES])

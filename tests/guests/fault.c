@@ -5,9 +5,13 @@
  */
 #include "kernel/application.h"
 #include "kernel/devicetree.h"
+#include "kernel/heartbeat.h"
+#include "kernel/interrupt.h"
 #include "kernel/memory.h"
 #include "kernel/panic.h"
+#include "kernel/periodic.h"
 #include "kernel/print.h"
+#include "kernel/result.h"
 #include "kernel/sync.h"
 #include "kernel/thread.h"
 #include "kernel/time.h"
@@ -15,6 +19,15 @@
 #include "sched/core.h"
 #include <arch/mmu.h>
 #include <string.h>
+
+/* Ends the program if a function does not return RESULT_OK. */
+#define CHECK_START(call)                                 \
+    do {                                                  \
+        enum result result_ = (call);                     \
+        if (result_ != RESULT_OK) {                       \
+            panic("%s: %s", #call, result_text(result_)); \
+        }                                                 \
+    } while (0)
 
 static const uint32_t constant = 1;
 static uint32_t writable_code[] = {0xd65f03c0}; /* RET */
@@ -226,6 +239,59 @@ static void starve_watchdog(void)
     (void)mutex_unlock(&held);
 }
 
+/* Masks its interrupts for ever, between two beats. */
+static void loop_masked(void)
+{
+    CHECK_START(heartbeat_start());
+    (void)interrupts_save();
+    for (;;) {
+        __asm__ volatile("" : : : "memory");
+    }
+}
+
+static void note_expiry(struct watchdog *watchdog, void *argument)
+{
+    (void)watchdog;
+    (void)argument;
+    print("fault: the thread makes no progress\n");
+}
+
+/* Loops with interrupts on, and does not feed its watchdog, whose hook does not panic. */
+static void loop_unfed(void)
+{
+    static struct watchdog watchdog;
+
+    CHECK_START(heartbeat_start());
+    watchdog_init(&watchdog, "guard", note_expiry, NULL);
+    watchdog_arm(&watchdog, NULL, 50 * NANOSECONDS_PER_MILLISECOND);
+    for (;;) {
+        __asm__ volatile("" : : : "memory");
+    }
+}
+
+static void object(struct periodic *periodic, void *argument)
+{
+    (void)periodic;
+    (void)argument;
+    print("fault: the deadline was missed\n");
+    heartbeat_withhold();
+}
+
+/* Does not complete its first job. */
+static void miss_deadline(void)
+{
+    static struct periodic periodic;
+    const struct periodic_attributes attributes = {.period = 10 * NANOSECONDS_PER_MILLISECOND,
+                                                   .missed = object};
+
+    CHECK_START(heartbeat_start());
+    CHECK_START(periodic_start(&periodic, &attributes));
+    (void)periodic_wait(&periodic);
+    for (;;) {
+        __asm__ volatile("" : : : "memory");
+    }
+}
+
 static void free_twice(void)
 {
     void *block = heap_allocate(64);
@@ -257,6 +323,9 @@ static const struct {
     {"free-twice", free_twice},
     {"corrupt-thread", corrupt_thread},
     {"watchdog", starve_watchdog},
+    {"loop-masked", loop_masked},
+    {"loop-unfed", loop_unfed},
+    {"miss-deadline", miss_deadline},
 };
 
 int application_main(void)

@@ -296,3 +296,46 @@ def test_linux_loses_its_feeder(start_guest: StartGuest, log_folder: Path) -> No
         run.wait(expected)
     first, second = run.log().records[:2]
     assert (first.error, second.action) == (Error.WATCHDOG, Action.RESTART)
+
+
+_KERNEL = """board = "qemu-virt"
+[[partition]]
+name = "work"
+cores = [1]
+memory = "4 MiB"
+image = "fault"
+console = "interactive"
+heartbeat = "60 ms"
+"""
+
+
+@pytest.mark.parametrize(
+    ("fault", "said"),
+    [
+        ("loop-masked", ""),
+        pytest.param("loop-unfed", "the thread makes no progress", marks=pytest.mark.long),
+        ("miss-deadline", "the deadline was missed"),
+    ],
+    ids=["masked", "unfed", "deadline"],
+)
+@pytest.mark.parametrize(
+    "shared", [False, pytest.param(True, marks=pytest.mark.long)], ids=["dedicated", "shared"]
+)
+def test_our_kernel_hangs(
+    start_guest: StartGuest, log_folder: Path, fault: str, said: str, shared: bool
+) -> None:
+    """Its heartbeat stops: it takes no interrupt, a watchdog is not fed, or a hook objects."""
+    text = f'{_KERNEL}arguments = "fault={fault}"\n' + (_BUDGET if shared else "")
+    text += f'[partition.health]\nheartbeat = "restart"\n{_RESTARTS}'
+    if shared:
+        build_guest(log_folder / "spinner.exe", [_HERE / "spinner.c"])
+        text += '[[partition]]\nname = "near"\ncores = [1]\nmemory = "4 MiB"\n'
+        text += f'image = "./spinner.exe"\n{_BUDGET}'
+    guest, layout = boot(start_guest, log_folder, text, "", _ICOUNT)
+    run = Hanging(guest, layout)
+    for expected in ("restarts", "restarts", _USED_UP):
+        if said:
+            guest.wait_for_next_match(rf"(?m)^work\| fault: {said}", _PATIENCE_S)
+        run.wait(r"is stopped: core 1, its heartbeat stands still, pc 0x4\w+")
+        run.wait(expected)
+    assert run.steps() == 3 * [(Error.HEARTBEAT, Action.RESTART)] + [(Error.RESTARTS, Action.STOP)]

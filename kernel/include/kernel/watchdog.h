@@ -10,7 +10,8 @@
  * limit only at its end. It does not notice interrupts that are masked for ever, a handler that
  * never returns, a core that does not run at all, or a kernel whose timers are corrupt. Those are
  * for a hardware watchdog, which resets the board, and which on a real board should stand behind
- * these watchdogs. Feed it from a thread that a watchdog of this kind supervises.
+ * these watchdogs. Feed it from a thread that a watchdog of this kind supervises. In a partition
+ * kernel/heartbeat.h has this part.
  */
 #ifndef KERNEL_WATCHDOG_H
 #define KERNEL_WATCHDOG_H
@@ -33,6 +34,7 @@ struct watchdog {
     uint64_t limit;     /* nanoseconds */
     uint64_t deadline;  /* time at which the watchdog expires unless it is fed before */
     bool armed;
+    bool is_unfed; /* it has expired, and was neither armed nor disarmed since */
     char feeder_name[THREAD_NAME_BYTES];
     uint64_t feeder_number; /* of the thread, which may have been freed */
 };
@@ -60,6 +62,10 @@ bool watchdog_feed(struct watchdog *watchdog);
 /* Disarms the watchdog. Returns false if it was not armed, because it has expired for example. The
  * hook is not called after the return. Any context. */
 bool watchdog_disarm(struct watchdog *watchdog);
+
+/* Returns false if a watchdog with a hook has expired, and was neither armed again nor disarmed
+ * since. Such a watchdog must stay valid. Any context. */
+bool watchdogs_are_fed(void);
 
 /*
  * Writes one line, at most `capacity` - 1 characters: the watchdog, the thread that was to feed it,

@@ -83,6 +83,31 @@ static void init_several(void)
     CHECK(watchdog_disarm(&second));
 }
 
+/* An expired watchdog is unfed until it is armed again or disarmed, once for each of them. */
+static void init_unfed(void)
+{
+    struct watchdog first;
+    struct watchdog second;
+
+    watchdog_init(&first, "first", note_time, "first");
+    watchdog_init(&second, "second", note_time, "second");
+    CHECK(watchdogs_are_fed());
+    watchdog_arm(&first, NULL, 100);
+    watchdog_arm(&second, NULL, 100);
+    host_clock_advance(50);
+    CHECK(watchdogs_are_fed());
+    host_clock_advance(100);
+    CHECK(!watchdogs_are_fed());
+    watchdog_arm(&first, NULL, 100);
+    CHECK(!watchdogs_are_fed());
+    CHECK(!watchdog_disarm(&second));
+    CHECK(watchdogs_are_fed());
+    CHECK(!watchdog_disarm(&second));
+    CHECK(watchdog_disarm(&first));
+    CHECK(watchdogs_are_fed());
+    CHECK_NOTES("first@100 second@100");
+}
+
 /* The limit passes while interrupts are masked: a feed comes too late. */
 static void init_masked(void)
 {
@@ -111,6 +136,7 @@ static void init_masked(void)
 static void test_expiration(void **state)
 {
     (void)state;
+    kernel_run(init_unfed); /* first: others leave a watchdog that has expired */
     kernel_run(init_fed);
     kernel_run(init_disarm);
     kernel_run(init_several);
