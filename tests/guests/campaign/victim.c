@@ -3,11 +3,13 @@
  * The victim of ./bulkhead campaign. It uses all that a fault can hit: each millisecond a thread
  * does a turn of work, writes its number to a channel and to kept memory, and prints the digest of
  * every second turn; another thread reads a file of the network's TFTP server (RFC 1350) again and
- * again, and checks what it receives. It contains nothing that injects faults: the campaign works
- * from outside.
+ * again, and checks what it receives. Its heartbeat tells the hypervisor that it lives, and a
+ * watchdog that its work goes on. It contains nothing that injects faults: the campaign works from
+ * outside.
  */
 #include "kernel/application.h"
 #include "kernel/datagram.h"
+#include "kernel/heartbeat.h"
 #include "kernel/kept.h"
 #include "kernel/network.h"
 #include "kernel/partition_channel.h"
@@ -15,6 +17,7 @@
 #include "kernel/print.h"
 #include "kernel/thread.h"
 #include "kernel/time.h"
+#include "kernel/watchdog.h"
 #include "work.h"
 #include <string.h>
 
@@ -22,6 +25,7 @@
 #define TFTP_PORT     69u
 #define LOCAL_PORT    9000u
 #define REPLY_MS      20u
+#define GUARD_MS      10u /* longer than others execute on a shared core */
 #define NET_STACK     ((size_t)16384)
 #define NET_PRIORITY  20u
 #define ANSWER_HEADER 4u /* opcode and block, RFC 1350, 5 */
@@ -133,6 +137,7 @@ static bool start_network(void)
 int application_main(void)
 {
     static struct periodic periodic;
+    static struct watchdog guard;
     const struct periodic_attributes attributes = {.period = NANOSECONDS_PER_MILLISECOND};
     size_t bytes;
     enum kept_start start = kept_open(&record, &format, &progress, &bytes);
@@ -140,12 +145,16 @@ int application_main(void)
     campaign_threads[0] = thread_current();
     progress.life++;
     print("life %lu, %s\n", (unsigned long)progress.life, kept_start_text(start));
-    if (!open_values() || !start_network() || periodic_start(&periodic, &attributes) != RESULT_OK) {
+    if (heartbeat_start() != RESULT_OK || !open_values() || !start_network() ||
+        periodic_start(&periodic, &attributes) != RESULT_OK) {
         print("FAIL: a part is missing\n");
         return 1;
     }
+    watchdog_init(&guard, "work", NULL, NULL);
+    watchdog_arm(&guard, NULL, GUARD_MS * NANOSECONDS_PER_MILLISECOND);
     for (uint32_t turn = 1;; turn++) {
         (void)periodic_wait(&periodic);
+        (void)watchdog_feed(&guard);
         progress.turn = turn;
         progress.digest = work_turn(turn);
         write_value(turn);

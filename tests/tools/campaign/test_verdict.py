@@ -71,6 +71,22 @@ PANIC = Line(1_500, VICTIM, "panic: undefined instruction")
 AGAIN = (turn(12_000, 2), turn(14_000, 4))
 
 
+@pytest.mark.parametrize(
+    ("text", "detector"),
+    [
+        ("is stopped: core 0, its heartbeat stands still, pc 0x40200000", "heartbeat"),
+        ("is stopped: core 0, its watchdog was not refreshed, pc 0x0", "watchdog"),
+        ("is stopped: core 0, address unknown, syndrome 0x0, pc 0x0", "stop"),
+    ],
+)
+def test_what_noticed_a_hang(text: str, detector: str) -> None:
+    """The victim restarts by itself, so its turns begin again."""
+    again = (turn(6_000, 2), turn(9_000, 4))
+    found = judged(Line(1_700, "bulkhead", f"victim {text}"), *again, executed_at=1_200)
+    assert (found.verdict, found.detector) == (Verdict.RECOVERED, detector)
+    assert found.detection == 700
+
+
 def test_fault_that_nobody_used() -> None:
     found = judged(*WORKS)
     assert found.verdict is Verdict.INACTIVE

@@ -28,7 +28,7 @@ from bulkhead.system.board import PAGE_BYTES
 from bulkhead.system.layout import Layout
 from bulkhead.system.problems import show
 
-_VERSION = 4  # of the file
+_VERSION = 6  # of the file
 _LEARN = 250_000_000  # instructions, enough for the neighbours' work
 _RECOVERY = 40_000_000  # of a victim, from its restart
 _MARGIN = 20_000_000
@@ -193,7 +193,7 @@ def _window(bench: Bench, output: Path, begin: int, stop: int) -> tuple[range, l
 def _mask(plan: Plan, record: Record, layout: Layout) -> None:
     """Leave out of comparisons what a reference has changed, in all partitions of an image."""
     images = {each.partition.name: each.partition.image for each in layout.places}
-    for memory in (record.memory, record.memory_at_end):
+    for memory in (record.memory, record.memory_stopped, record.memory_at_end):
         for name, places in list(plan.differences(memory)):
             pages = [each // PAGE_BYTES for each in places]
             for other in plan.memory:

@@ -19,10 +19,12 @@ from bulkhead.system.layout import Range
 HYPERVISOR = "bulkhead"  # before its lines
 HYPERVISOR_MEMORY = "the hypervisor"
 DONE = "done: "  # begins the last line of a neighbour
-_RESTART = "\x1er"  # Ctrl-^ r
+_RESTART, _STOP = "\x1er", "\x1es"  # Ctrl-^ r, Ctrl-^ s
 _EL1 = 1
 _ATTEMPTS = 64  # to find the victim outside of the hypervisor
 _ERRORS = r"network: (no answer|\w+ instead of \w+)"  # which the victim's program reports
+# Instructions in which the hypervisor notices that the victim hangs, restarts it, and it works.
+_PATIENCE = 60_000_000
 _SLICE = 500_000  # instructions between two writes of a stuck word
 
 
@@ -58,8 +60,10 @@ class Record:
     restarted_at: int = 0  # 0: no restart was requested
     ended_at: int = 0
     lines: Sequence[Line] = ()
-    # By partition, and of the hypervisor: memory at `check`, and at the end.
+    # By partition, and of the hypervisor: memory at `check`, of a reference when the victim was
+    # stopped, and at the end.
     memory: dict[str, bytes] = field(default_factory=dict)
+    memory_stopped: dict[str, bytes] = field(default_factory=dict)
     memory_at_end: dict[str, bytes] = field(default_factory=dict)
     error: str = ""  # of the machine
 
@@ -95,7 +99,9 @@ class Trial:
         self._record = Record()
 
     def run(self, fault: Fault | None, *, restarts: bool | None = None) -> Record:
-        """Run the machine. `restarts`: whether the victim is restarted; None: if it has failed."""
+        """Run the machine. `restarts`: the victim is stopped and restarted; None: if it has failed,
+        and the hypervisor has not restarted it.
+        """
         with CampaignMachine(self._bench, self._console) as machine:
             try:
                 self._run(machine, fault, restarts)
@@ -118,16 +124,25 @@ class Trial:
         record.checked_at = machine.control.now
         record.memory = self._memories(machine)
         self._note_accesses(machine)
-        if restarts is None:
-            name = self._bench.victim.partition.name
-            since = record.checked_at - times.recovery // 4
-            restarts = not is_working(self._lines(machine), name, since)
+        if restarts:
+            machine.type_keys(_STOP)
+            machine.run_to(machine.control.now + _PATIENCE)
+            record.memory_stopped = self._memories(machine)
+        elif restarts is None and not self._is_victim_working(machine):
+            machine.run_to(machine.control.now + _PATIENCE)
+            restarts = not self._is_victim_working(machine)
         if restarts:
             record.restarted_at = machine.control.now
             machine.type_keys(_RESTART)
-            machine.run_to(record.restarted_at + times.recovery)
+            # A reference goes on as long as any run, so that it fills as much of the traces.
+            more = 2 * _PATIENCE if record.memory_stopped else 0
+            machine.run_to(record.restarted_at + times.recovery + more)
             record.memory_at_end = self._memories(machine)
         record.ended_at = machine.control.now
+
+    def _is_victim_working(self, machine: CampaignMachine) -> bool:
+        since = machine.control.now - self._times.recovery // 4
+        return is_working(self._lines(machine), self._bench.victim.partition.name, since)
 
     def _inject(self, machine: CampaignMachine, fault: Fault) -> bool:
         """Inject the fault as soon as the victim's processor executes the victim."""

@@ -39,6 +39,8 @@ class Sign:
 # The lines by which a detector reports a fault, the most specific first. A new detector needs a
 # line here, and nothing else.
 SIGNS = (
+    Sign("heartbeat", HYPERVISOR, r"{victim} is stopped: .* heartbeat stands still,.*"),
+    Sign("watchdog", HYPERVISOR, r"{victim} is stopped: .* watchdog was not refreshed,.*"),
     Sign("stop", HYPERVISOR, r"{victim} is stopped.*"),
     Sign("stop", HYPERVISOR, r"{victim} (waits|can't start|executes no more|can't use).*"),
     Sign("panic", "", r"panic: .*"),
