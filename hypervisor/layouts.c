@@ -49,6 +49,7 @@ void layouts_limits(void)
     LAYOUT_CONSTANT(DESCRIPTION_DEVICES_MAX);
     LAYOUT_CONSTANT(DESCRIPTION_IMAGES_MAX);
     LAYOUT_CONSTANT(DESCRIPTION_FUNCTIONS_MAX);
+    LAYOUT_CONSTANT(DESCRIPTION_MOVABLES_MAX);
     LAYOUT_CONSTANT(DESCRIPTION_CHANNELS_MAX);
     LAYOUT_CONSTANT(DESCRIPTION_ENDS_MAX);
     LAYOUT_CONSTANT(DESCRIPTION_SPI_WORDS);
@@ -119,6 +120,7 @@ void layouts_description(void)
     LAYOUT_ENUMERATOR(health_action, HEALTH_ACTION_, IGNORE);
     LAYOUT_ENUMERATOR(health_action, HEALTH_ACTION_, LOG);
     LAYOUT_ENUMERATOR(health_action, HEALTH_ACTION_, RESTART);
+    LAYOUT_ENUMERATOR(health_action, HEALTH_ACTION_, FAILOVER);
     LAYOUT_WHOLE_STRUCT(description_core);
     LAYOUT_NUMBER(description_core, affinity);
     LAYOUT_NUMBER(description_core, redistributor);
@@ -149,7 +151,13 @@ void layouts_description(void)
     LAYOUT_NUMBER(description_image, bytes);
     LAYOUT_WHOLE_STRUCT(description_function);
     LAYOUT_NUMBER(description_function, address);
+    LAYOUT_NUMBER(description_function, movable);
     LAYOUT_NUMBERS(description_function, reserved);
+    LAYOUT_WHOLE_STRUCT(description_movable);
+    LAYOUT_NUMBER(description_movable, address);
+    LAYOUT_NUMBER(description_movable, interrupt);
+    LAYOUT_NUMBER(description_movable, owner);
+    LAYOUT_NUMBER(description_movable, candidates);
     LAYOUT_WHOLE_STRUCT(description_health);
     LAYOUT_NUMBER(description_health, is_monitored);
     LAYOUT_NUMBER(description_health, restarts);
@@ -177,6 +185,7 @@ void layouts_description(void)
     LAYOUT_NUMBER(description_partition, channel_host);
     LAYOUT_NUMBER(description_partition, rtc);
     LAYOUT_NUMBER(description_partition, tree_seeds);
+    LAYOUT_NUMBER(description_partition, standby_kept);
     LAYOUT_NUMBER(description_partition, vcpu_count);
     LAYOUT_NUMBER(description_partition, console_interrupt);
     LAYOUT_NUMBER(description_partition, console_input);
@@ -191,6 +200,8 @@ void layouts_description(void)
     LAYOUT_NUMBER(description_partition, interrupt_mode);
     LAYOUT_NUMBER(description_partition, distribute);
     LAYOUT_NUMBER(description_partition, console_shown);
+    LAYOUT_NUMBER(description_partition, standby);
+    LAYOUT_NUMBER(description_partition, reserved);
     LAYOUT_NESTED(description_partition, vcpus, description_vcpu);
     LAYOUT_NESTED(description_partition, memories, description_memory);
     LAYOUT_NESTED(description_partition, devices, description_device);
@@ -246,10 +257,11 @@ void layouts_description(void)
     LAYOUT_NESTED(description, board, description_board);
     LAYOUT_NESTED(description, manager, description_manager);
     LAYOUT_NUMBER(description, channel_count);
-    LAYOUT_NUMBER(description, reserved);
+    LAYOUT_NUMBER(description, movable_count);
     LAYOUT_NESTED(description, cores, description_core);
     LAYOUT_NESTED(description, partitions, description_partition);
     LAYOUT_NESTED(description, channels, description_channel);
+    LAYOUT_NESTED(description, movables, description_movable);
 }
 
 /* Structures of a running system, which the tools read through the machine's memory. */

@@ -74,7 +74,8 @@ static int64_t state_after(enum order_command command)
 
 int64_t partition_order(enum order_command command, uint32_t partition, const struct staged *image)
 {
-    uint32_t function = CALL_PARTITION_CREATE + (uint32_t)command;
+    uint32_t function =
+        command == ORDER_CRASH ? CALL_PARTITION_CRASH : CALL_PARTITION_CREATE + (uint32_t)command;
     uint64_t place = (uint64_t)image->offset << 32 | image->bytes;
     struct partition_situation situation;
     int64_t result;
@@ -82,7 +83,7 @@ int64_t partition_order(enum order_command command, uint32_t partition, const st
     do {
         result = hypervisor_call(function, partition, place, image->checksum).result;
     } while (result == MANAGER_AGAIN);
-    if (result != 0) {
+    if (result != 0 || command == ORDER_CRASH) {
         return result;
     }
     situation = wait_while_busy(partition);
@@ -93,4 +94,16 @@ int64_t partition_order(enum order_command command, uint32_t partition, const st
         return MANAGER_BUSY;
     }
     return situation.state == state_after(command) ? 0 : RESULT_NOT_REACHED;
+}
+
+int64_t device_give(uint32_t function, uint32_t partition)
+{
+    uint64_t deadline = time_now() + PATIENCE_NANOSECONDS;
+    int64_t result = hypervisor_call(CALL_DEVICE_GIVE, partition, function, 1).result;
+
+    while (result == MANAGER_AGAIN && time_now() < deadline) {
+        thread_sleep_until(time_now() + POLL_NANOSECONDS);
+        result = hypervisor_call(CALL_DEVICE_GIVE, partition, function, 0).result;
+    }
+    return result == MANAGER_AGAIN ? MANAGER_BUSY : result;
 }

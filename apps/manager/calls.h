@@ -40,4 +40,8 @@ uint32_t partition_image(uint32_t partition);
  * for ORDER_REPLACE. Returns 0, or a negative result. */
 int64_t partition_order(enum order_command command, uint32_t partition, const struct staged *image);
 
+/* Moves a PCI function, bus << 8 | device << 3 | function, to the partition, and waits until its
+ * owner has given it up, five seconds at most. Returns 0, or a negative result. */
+int64_t device_give(uint32_t function, uint32_t partition);
+
 #endif

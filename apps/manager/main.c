@@ -2,8 +2,8 @@
 /*
  * The manager of a system: it creates, starts, stops, replaces and destroys other partitions, as
  * `./bulkhead partition` asks from outside, or as typed on its console, one command a line: `list`,
- * `create N`, `start N`, `stop N`, `destroy N`, `log N`, where N is the partition's place in the
- * system file, from 0.
+ * `create N`, `start N`, `stop N`, `destroy N`, `crash N`, `log N`, where N is the partition's
+ * place in the system file, from 0.
  */
 #include "calls.h"
 #include "kernel/application.h"
@@ -23,10 +23,8 @@ static const struct {
     const char *name;
     enum order_command command;
 } commands[] = {
-    {"create", ORDER_CREATE},
-    {"start", ORDER_START},
-    {"stop", ORDER_STOP},
-    {"destroy", ORDER_DESTROY},
+    {"create", ORDER_CREATE},   {"start", ORDER_START}, {"stop", ORDER_STOP},
+    {"destroy", ORDER_DESTROY}, {"crash", ORDER_CRASH},
 };
 
 static const char *const states[] = {"absent", "stopped", "running", "busy", "failed"};
@@ -49,7 +47,7 @@ static const char *const errors[HEALTH_ERRORS] = {
     "memory violation", "refused DMA", "SError",           "device failure", "panic",
     "watchdog",         "heartbeat",   "restarts used up",
 };
-static const char *const actions[HEALTH_ACTIONS] = {"stop", "ignore", "log", "restart"};
+static const char *const actions[HEALTH_ACTIONS] = {"stop", "ignore", "log", "restart", "failover"};
 
 /* Prints the partition's log, in which other records may be appended meanwhile. */
 static void show_log(uint32_t partition)
@@ -93,7 +91,7 @@ static void execute(char *line)
         }
     }
     print("manager: unknown command %s; the commands are list, create N, start N, stop N, "
-          "destroy N, log N\n",
+          "destroy N, crash N, log N\n",
           line);
 }
 

@@ -11,11 +11,15 @@
 
 #define REQUEST_PAGE_MAGIC UINT64_C(0x32474e414d4b4c42) /* "BLKMANG2" */
 
+/* A command besides those of enum order_command: image.offset is the address of a PCI function,
+ * which the partition gets. */
+#define REQUEST_GIVE 16u
+
 struct request_page {
     uint64_t magic;   /* written by the manager when it serves requests */
     uint32_t request; /* changed by the tool, when all else of the request is written */
     uint32_t answer;  /* set to `request` when it is carried out */
-    uint32_t command; /* enum order_command; any other number: only the states are read */
+    uint32_t command; /* enum order_command, or REQUEST_GIVE; any other: only the states are read */
     uint32_t partition;
     struct staged image;
     int32_t result;

@@ -48,8 +48,10 @@ void requests_serve(void)
     if (request == page->answer) {
         return;
     }
-    if (command <= ORDER_DESTROY && partition < CALL_PARTITIONS_MAX) {
+    if (command <= ORDER_CRASH && partition < CALL_PARTITIONS_MAX) {
         result = partition_order((enum order_command)command, partition, &image);
+    } else if (command == REQUEST_GIVE) {
+        result = device_give(image.offset, partition);
     }
     list();
     page->result = (int32_t)result;

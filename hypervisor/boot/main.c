@@ -18,6 +18,7 @@
 #include "hypervisor/registers.h"
 #include "manager/manager.h"
 #include "memory/stage2.h"
+#include "partition/ownership.h"
 #include "pci/address.h"
 #include "pci/config_space.h"
 #include "scheduler/scheduler.h"
@@ -182,6 +183,17 @@ static void map_sharers(uint64_t *root, const struct processor *processor, const
     }
 }
 
+/* Maps the kept memory of the partition's standby, which its guest can read. */
+static bool map_standby(const struct partition *partition, uint64_t root)
+{
+    const struct description_partition *described = partition->constant.described;
+    const struct description *system = partition->constant.system;
+
+    return described->standby == 0 ||
+           stage2_map_standby(root, described, &system->partitions[described->standby - 1],
+                              &boot_pool);
+}
+
 /* Builds the partition's stage 2 with two roots, which have the same entries: the SMMU uses one,
  * the processors the other (memory/withdraw.h). */
 static void make_stage2(const struct partition *partition)
@@ -189,7 +201,7 @@ static void make_stage2(const struct partition *partition)
     uint32_t index = partition->constant.index;
 
     smmu_roots[index] = stage2_build(partition->constant.described, &boot_pool);
-    if (smmu_roots[index] == 0) {
+    if (smmu_roots[index] == 0 || !map_standby(partition, smmu_roots[index])) {
         boot_refuse("no stage 2 tables can be built for partition", index);
     }
     channel_connect(partition, (uint64_t *)(uintptr_t)smmu_roots[index]);
@@ -284,6 +296,7 @@ static void make_partition(const struct description *system, uint32_t index)
     partition->constant.described = &system->partitions[index];
     partition->constant.index = index;
     partition->constant.rtc_start = rtc_start;
+    partition->constant.interrupts = partition->constant.described->interrupts;
     health_boot(partition);
     set_interrupt_mode(partition);
     boot_partitions[index] = partition;
@@ -468,6 +481,7 @@ __attribute__((used)) void boot_main(void)
         make_partition(system, i);
     }
     manager_boot(system, boot_partitions);
+    ownership_boot(system, boot_partitions, smmu_roots);
     terminal_explain("the board has no SMMU at");
     start_smmu(system);
     terminal_explain(NULL);

@@ -22,12 +22,12 @@ struct virtual_uart {
     uint32_t output_first, output_count;
     uint8_t input[CONSOLE_INPUT_BYTES]; /* receive FIFO */
     uint32_t input_first, input_count;
-    bool input_is_held; /* the input is for the guest that starts next */
     struct filter filter;
+    bool input_is_held; /* the input is for the guest that starts next */
+    bool is_shown; /* input_take() has printed the line, and takes keys next. By the boot VCPU */
     char line[CONSOLE_LINE_BYTES]; /* the current line, as sent to the terminal */
     uint32_t line_bytes;           /* its length */
     uint32_t line_shown;           /* bytes of it that were sent */
-    bool is_shown; /* input_take() has printed the line, and takes keys next. By the boot VCPU */
 };
 
 #endif

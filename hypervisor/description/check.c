@@ -211,6 +211,34 @@ static bool check_images(struct check *check, const struct description_partition
                   "devicetree unaligned or outside memory: guest address", partition->devicetree);
 }
 
+/* Returns the movable function that is entry `number` - 1 of the list, or NULL if there is none. */
+static const struct description_movable *find_movable(const struct description *description,
+                                                      uint32_t number)
+{
+    return number - 1 < description->movable_count ? &description->movables[number - 1] : NULL;
+}
+
+static uint32_t index_of(const struct description *description,
+                         const struct description_partition *partition)
+{
+    return (uint32_t)(partition - description->partitions);
+}
+
+/* Returns true if the function is fixed, or if it is the one that its entry describes, and the
+ * partition may own it. */
+static bool has_right_entry(const struct description *description,
+                            const struct description_partition *partition,
+                            const struct description_function *function)
+{
+    const struct description_movable *movable = find_movable(description, function->movable);
+
+    if (movable == NULL) {
+        return function->movable == 0;
+    }
+    return movable->address == function->address &&
+           (movable->candidates >> index_of(description, partition) & 1) != 0;
+}
+
 static bool check_function(struct check *check, const struct description_partition *partition,
                            const struct description_function *function)
 {
@@ -222,10 +250,15 @@ static bool check_function(struct check *check, const struct description_partiti
          other++) {
         for (const struct description_function *given = other->functions;
              given < &other->functions[other->function_count] && given != function; given++) {
-            alone = alone && given->address != function->address;
+            /* Partitions that may own a movable function all name it. */
+            alone = alone && (given->address != function->address ||
+                              (other != partition && function->movable != 0 &&
+                               given->movable == function->movable));
         }
     }
     return expect(check, alone, "PCI function assigned twice:", function->address) &&
+           expect(check, has_right_entry(description, partition, function),
+                  "no such movable function of the partition:", function->address) &&
            expect(check,
                   offset < description->board.ecam_bytes &&
                       is_zero(function->reserved, sizeof(function->reserved)),
@@ -277,6 +310,26 @@ static bool can_show_console(const struct description_partition *partition)
             (partition->interrupts[shown / 32] & bit_in_word(shown, shown / 32)) == 0);
 }
 
+/* Returns the SPIs of a word that both partitions have at times: those of functions that move
+ * between them. */
+static uint32_t moving_spis(const struct description *description,
+                            const struct description_partition *one,
+                            const struct description_partition *other, uint32_t word)
+{
+    uint32_t both = UINT32_C(1) << index_of(description, one) | UINT32_C(1)
+                                                                    << index_of(description, other);
+    uint32_t bits = 0;
+
+    for (uint32_t i = 0; i < description->movable_count; i++) {
+        const struct description_movable *movable = &description->movables[i];
+
+        if ((movable->candidates & both) == both) {
+            bits |= bit_in_word(movable->interrupt, word);
+        }
+    }
+    return bits;
+}
+
 static bool check_interrupts(struct check *check, const struct description_partition *partition)
 {
     const struct description *description = check->description;
@@ -295,7 +348,7 @@ static bool check_interrupts(struct check *check, const struct description_parti
         }
         for (const struct description_partition *other = description->partitions; other < partition;
              other++) {
-            others |= other->interrupts[word];
+            others |= other->interrupts[word] & ~moving_spis(description, partition, other, word);
         }
         if (!expect(check, (partition->interrupts[word] & others) == 0,
                     "no SPI, or assigned twice: among the 32 INTIDs from", UINT64_C(32) * word) ||
@@ -335,7 +388,7 @@ static bool may_go_on(uint32_t error)
 
 /* Checks the table of actions. Sets *restarts if one of them is a restart. */
 static bool check_actions(struct check *check, const struct description_health *health,
-                          bool *restarts)
+                          bool has_standby, bool *restarts)
 {
     *restarts = false;
     for (uint32_t error = 0; error < HEALTH_TABLE_ERRORS; error++) {
@@ -346,7 +399,12 @@ static bool check_actions(struct check *check, const struct description_health *
                     "no such action for the error:", error)) {
             return false;
         }
-        *restarts = *restarts || action == HEALTH_ACTION_RESTART;
+        *restarts =
+            *restarts || action == HEALTH_ACTION_RESTART || action == HEALTH_ACTION_FAILOVER;
+        if (!expect(check, action != HEALTH_ACTION_FAILOVER || has_standby,
+                    "nobody takes over after the error:", error)) {
+            return false;
+        }
     }
     return expect(check, UNUSED_IS_ZERO(health->actions, HEALTH_TABLE_ERRORS),
                   "actions beyond the errors:", HEALTH_TABLE_ERRORS);
@@ -361,7 +419,7 @@ static bool check_health(struct check *check, const struct description_partition
                 health->is_monitored == 1 ||
                     (health->is_monitored == 0 && is_zero(health, sizeof(*health))),
                 "actions without health monitoring:", health->is_monitored) ||
-        !check_actions(check, health, &restarts)) {
+        !check_actions(check, health, partition->standby != 0, &restarts)) {
         return false;
     }
     is_right = restarts ? health->restarts - 1 < DESCRIPTION_RESTARTS_MAX &&
@@ -525,6 +583,36 @@ static bool check_tree_seeds(struct check *check, const struct description_parti
                   "seeds of the devicetree outside of the memory: guest address", seeds);
 }
 
+static uint64_t kept_bytes(const struct description_partition *partition)
+{
+    uint64_t bytes = 0;
+
+    for (uint32_t i = 0; i < partition->memory_count; i++) {
+        bytes += partition->memories[i].kept != 0 ? partition->memories[i].bytes : 0;
+    }
+    return bytes;
+}
+
+/* Checks that the partition and its standby name each other, and adds the range at which it reads
+ * the kept memory of the other one. */
+static bool check_standby(struct check *check, const struct description_partition *partition)
+{
+    const struct description *description = check->description;
+    const struct description_partition *standby = NULL;
+
+    if (partition->standby - 1 < description->partition_count) {
+        standby = &description->partitions[partition->standby - 1];
+    }
+    return expect(check,
+                  standby == NULL ? partition->standby == 0 && partition->standby_kept == 0
+                                  : standby != partition &&
+                                        standby->standby == index_of(description, partition) + 1,
+                  "no other partition that names this one, as standby:", partition->standby) &&
+           expect(check, partition->reserved == 0, "not 0 behind standby:", partition->reserved) &&
+           (partition->standby_kept == 0 ||
+            add_range(check, partition->standby_kept, kept_bytes(standby)));
+}
+
 static bool check_partition(struct check *check, uint32_t index)
 {
     const struct description *description = check->description;
@@ -546,10 +634,11 @@ static bool check_partition(struct check *check, uint32_t index)
                         partition->health.heartbeat != 0 ? DESCRIPTION_PAGE_BYTES : 0) &&
            expect(check, partition->rtc == 0 || description->board.rtc != 0,
                   "a real-time clock, and the board has none: guest address", partition->rtc) &&
-           check_tree_seeds(check, partition) && check_images(check, partition) &&
-           check_pci(check, partition) && check_interrupts(check, partition) &&
-           check_input(check, partition) && check_choices(check, partition) &&
-           check_health(check, partition) && check_watchdog(check, partition);
+           check_standby(check, partition) && check_tree_seeds(check, partition) &&
+           check_images(check, partition) && check_pci(check, partition) &&
+           check_interrupts(check, partition) && check_input(check, partition) &&
+           check_choices(check, partition) && check_health(check, partition) &&
+           check_watchdog(check, partition);
 }
 
 static bool check_partitions(struct check *check)
@@ -570,6 +659,52 @@ static bool check_partitions(struct check *check)
     }
     for (uint32_t i = 0; i < count; i++) {
         if (!check_partition(check, i)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Returns true if the partition can have a movable function: it names it, its SPI is one of the
+ * partition's, no other of its functions has that entry, and nothing but its one VCPU and the SMMU
+ * has to follow a move. */
+static bool can_have(const struct description_partition *partition,
+                     const struct description_movable *movable, uint32_t number)
+{
+    uint32_t count = 0, spi = movable->interrupt;
+
+    for (uint32_t i = 0; i < partition->function_count; i++) {
+        count += partition->functions[i].movable == number;
+    }
+    return count == 1 && partition->vcpu_count == 1 && partition->dma == DESCRIPTION_DMA_SMMU &&
+           spi >= SPI_FIRST && spi < SPI_LIMIT &&
+           (partition->interrupts[spi / 32] >> spi % 32 & 1) != 0;
+}
+
+static bool check_movable(struct check *check, uint32_t index)
+{
+    const struct description *description = check->description;
+    const struct description_movable *movable = &description->movables[index];
+    bool right = movable->candidates >> description->partition_count == 0 &&
+                 movable->owner < description->partition_count &&
+                 (movable->candidates >> movable->owner & 1) != 0 &&
+                 (movable->candidates & (movable->candidates - 1)) != 0;
+
+    for (uint32_t i = 0; i < description->partition_count && right; i++) {
+        right = (movable->candidates >> i & 1) == 0 ||
+                can_have(&description->partitions[i], movable, index + 1);
+    }
+    for (uint32_t i = 0; i < index; i++) {
+        right = right && movable->interrupt != description->movables[i].interrupt;
+    }
+    return expect(check, right, "partitions can't pass on the movable function", movable->address);
+}
+
+static bool check_movables(struct check *check)
+{
+    check->partition = DESCRIPTION_NO_PARTITION;
+    for (uint32_t i = 0; i < check->description->movable_count; i++) {
+        if (!check_movable(check, i)) {
             return false;
         }
     }
@@ -681,9 +816,13 @@ static bool check_header(struct check *check, uint64_t room)
                   "cores or partitions beyond the count:", description->partition_count) &&
            expect(check,
                   description->channel_count <= DESCRIPTION_CHANNELS_MAX &&
-                      description->reserved == 0 &&
                       UNUSED_IS_ZERO(description->channels, description->channel_count),
-                  "too many channels, or channels beyond the count:", description->channel_count);
+                  "too many channels, or channels beyond the count:", description->channel_count) &&
+           expect(
+               check,
+               description->movable_count <= DESCRIPTION_MOVABLES_MAX &&
+                   UNUSED_IS_ZERO(description->movables, description->movable_count),
+               "too many movable functions, or some beyond the count:", description->movable_count);
 }
 
 bool description_check(const struct description *description, uint64_t room,
@@ -700,5 +839,6 @@ bool description_check(const struct description *description, uint64_t room,
     for (uint32_t i = 0; i < DESCRIPTION_CORES_MAX; i++) {
         check.core_vcpus[i] = 0;
     }
-    return check_header(&check, room) && check_board(&check) && check_partitions(&check);
+    return check_header(&check, room) && check_board(&check) && check_partitions(&check) &&
+           check_movables(&check);
 }

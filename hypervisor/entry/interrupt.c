@@ -10,6 +10,7 @@
 #include "hypervisor/processor.h"
 #include "manager/manager.h"
 #include "partition/life.h"
+#include "partition/ownership.h"
 #include "partition/recall.h"
 #include "partition/refused_dma.h"
 #include "scheduler/scheduler.h"
@@ -41,6 +42,7 @@ void interrupt_handle_messages(struct vcpu *vcpu)
         handle_typed_keys(vcpu);
         refused_dma_take(vcpu);
         manager_take_order(vcpu);
+        ownership_depart(vcpu);
     }
     watchdog_look(vcpu);
 }

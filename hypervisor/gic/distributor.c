@@ -95,7 +95,7 @@ enum access_result distributor_access_own(struct vcpu *vcpu, struct access *acce
     struct partition *partition = vcpu->partition;
     const struct interrupts interrupts = {
         .frame = gic_distributor(partition->constant.system),
-        .owned = partition->constant.described->interrupts,
+        .owned = partition->constant.interrupts,
         .words = DESCRIPTION_SPI_WORDS,
         .vcpu = vcpu,
         .listed_by = listed_has(partition)

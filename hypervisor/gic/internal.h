@@ -59,4 +59,7 @@ bool gic_wait_long(uintptr_t address, uint32_t bits);
 bool gic_silence_interrupts(const struct gic_frame *frame, uint32_t word, uint32_t mask,
                             uint8_t priority);
 
+/* Routes an SPI of the partition to its boot VCPU. */
+void gic_route_to_boot_vcpu(struct partition *partition, uint32_t interrupt);
+
 #endif

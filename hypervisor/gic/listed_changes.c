@@ -230,7 +230,7 @@ void listed_reset_partition(struct partition *partition)
 
     changes->vcpus = 0;
     for (uint32_t word = 0; word < DESCRIPTION_SPI_WORDS; word++) {
-        changes->listable[word] = partition->constant.described->interrupts[word];
+        changes->listable[word] = partition->constant.interrupts[word];
         changes->muted[word] = 0;
     }
     if (shown != 0) {

@@ -74,9 +74,10 @@ bool gic_silence_interrupts(const struct gic_frame *frame, uint32_t word, uint32
     return settled;
 }
 
-/* Routes an SPI of the partition to its boot VCPU. `registers`: address of GICD. */
-static void route_to_boot_vcpu(struct partition *partition, uintptr_t registers, uint32_t interrupt)
+void gic_route_to_boot_vcpu(struct partition *partition, uint32_t interrupt)
 {
+    uintptr_t registers = gic_distributor(partition->constant.system).interrupts;
+
     distributor_begin_route(partition, interrupt, 0);
     device_write64(registers + GICD_IROUTER + UINT64_C(8) * interrupt,
                    partition_core(partition, 0)->affinity);
@@ -91,8 +92,8 @@ static uint32_t owned_in_group(const struct partition *partition, uint32_t group
 {
     uint32_t first = group * GROUP_SPIS;
 
-    return partition->constant.described->interrupts[first / 32] & ((UINT32_C(1) << GROUP_SPIS) - 1)
-                                                                       << first % 32;
+    return partition->constant.interrupts[first / 32] & ((UINT32_C(1) << GROUP_SPIS) - 1)
+                                                            << first % 32;
 }
 
 enum step_outcome gic_reset_partition(struct partition *partition, uint32_t *group)
@@ -114,7 +115,7 @@ enum step_outcome gic_reset_partition(struct partition *partition, uint32_t *gro
     }
     settled = gic_silence_interrupts(&frame, word, owned, PRIORITY_USUAL);
     for (; owned != 0; owned &= owned - 1) {
-        route_to_boot_vcpu(partition, frame.interrupts, 32 * word + (uint32_t)__builtin_ctz(owned));
+        gic_route_to_boot_vcpu(partition, 32 * word + (uint32_t)__builtin_ctz(owned));
     }
     return settled ? STEP_PENDING : STEP_FAILED;
 }

@@ -7,6 +7,7 @@
 #include "hypercall/manager.h"
 #include "hypercall/psci.h"
 #include "hypercall/services.h"
+#include "partition/ownership.h"
 #include "vcpu/power.h"
 #include <arch/hypercalls.h>
 
@@ -52,6 +53,8 @@ static int64_t handle_other_call(struct vcpu *vcpu, uint64_t registers[4], uint6
         return channel_set_state(vcpu, (uint32_t)registers[1], (uint32_t)registers[2]);
     case CALL_HEALTH_REPORT:
         return health_report(vcpu, (uint32_t)registers[1], registers[2], pc);
+    case CALL_DEVICE_STATE:
+        return ownership_state(vcpu, registers);
     case CALL_PARTITION_STATUS:
     case CALL_PARTITION_CREATE:
     case CALL_PARTITION_START:
@@ -60,6 +63,8 @@ static int64_t handle_other_call(struct vcpu *vcpu, uint64_t registers[4], uint6
     case CALL_PARTITION_DESTROY:
     case CALL_PARTITION_IMAGE:
     case CALL_PARTITION_LOG:
+    case CALL_DEVICE_GIVE:
+    case CALL_PARTITION_CRASH:
         return manager_call(vcpu, registers);
     case CALL_SMCCC_ARCH_WORKAROUND_1:
     case CALL_SMCCC_ARCH_WORKAROUND_3:

@@ -6,6 +6,7 @@
 #include "manager/image.h"
 #include "manager/order.h"
 #include "manager/orders.h"
+#include "partition/ownership.h"
 #include "partition/recall.h"
 
 /* Most bytes of an image that one call checks. The check uses the manager's own time, while the
@@ -184,7 +185,7 @@ int64_t manager_call(const struct vcpu *vcpu, uint64_t registers[4])
     uint32_t function = (uint32_t)registers[0];
     uint64_t index = registers[1];
 
-    if (!is_manager(vcpu) || function < CALL_PARTITION_STATUS || function > CALL_PARTITION_LOG) {
+    if (!is_manager(vcpu) || function < CALL_PARTITION_STATUS || function > CALL_PARTITION_CRASH) {
         return MANAGER_NOT_SUPPORTED;
     }
     if (index >= vcpu->partition->constant.system->partition_count) {
@@ -200,11 +201,16 @@ int64_t manager_call(const struct vcpu *vcpu, uint64_t registers[4])
     if (function == CALL_PARTITION_LOG) {
         return partition_log(vcpu->partition->constant.orders->partitions[index], registers);
     }
+    if (function == CALL_DEVICE_GIVE) {
+        return ownership_give(vcpu, (uint32_t)registers[2], (uint32_t)index, registers[3] != 0);
+    }
     if (index == vcpu->partition->constant.index) {
         return MANAGER_INVALID;
     }
     if (function == CALL_PARTITION_REPLACE) {
         return replace_image(vcpu, (uint32_t)index, registers);
     }
-    return post_order(vcpu, (uint32_t)index, function - CALL_PARTITION_CREATE, &none);
+    return post_order(
+        vcpu, (uint32_t)index,
+        function == CALL_PARTITION_CRASH ? ORDER_CRASH : function - CALL_PARTITION_CREATE, &none);
 }

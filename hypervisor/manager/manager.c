@@ -6,6 +6,7 @@
 #include "manager/checksum.h"
 #include "manager/order.h"
 #include "manager/orders.h"
+#include "partition/fault.h"
 #include "partition/life.h"
 #include "partition/load.h"
 
@@ -43,6 +44,9 @@ static void carry_out(struct vcpu *vcpu, const struct order *order)
         management->image = order->image;
         partition->boot_vcpu.has_kept = false;
         life_replace_request(vcpu, REQUEST_RESET, "gets another image");
+        break;
+    case ORDER_CRASH:
+        fault_of_panic(vcpu, 0, 0);
         break;
     default: /* ORDER_DESTROY */
         management->presence = PARTITION_ENDING;

@@ -52,6 +52,8 @@ enum manager_result order_judge(uint32_t command, const struct situation *situat
         return MANAGER_BUSY;
     }
     switch (command) {
+    case ORDER_CRASH:
+        return require(state == PARTITION_STATE_RUNNING);
     case ORDER_CREATE:
         return require(state == PARTITION_STATE_ABSENT);
     case ORDER_START:

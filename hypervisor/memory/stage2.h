@@ -11,4 +11,9 @@
  * pool is empty or if ranges of the description overlap. */
 uint64_t stage2_build(const struct description_partition *partition, struct page_pool *pool);
 
+/* Maps the kept memory of the partition's standby, read-only, in the tables at `root`, if the
+ * partition reads it. Returns false if the pool is empty. */
+bool stage2_map_standby(uint64_t root, const struct description_partition *partition,
+                        const struct description_partition *standby, struct page_pool *pool);
+
 #endif

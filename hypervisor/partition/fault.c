@@ -16,6 +16,13 @@ static enum health_error error_of(uint64_t syndrome, enum health_error other)
     return (syndrome >> 26 & 0x3f) == CLASS_SERROR ? HEALTH_ERROR_SERROR : other;
 }
 
+static enum partition_request request_for(enum health_action action)
+{
+    return action == HEALTH_ACTION_FAILOVER  ? REQUEST_FAIL_OVER
+           : action == HEALTH_ACTION_RESTART ? REQUEST_RECOVER
+                                             : REQUEST_STOP;
+}
+
 /* Handles the error as the table of its partition says. Returns false if the partition goes on. A
  * later fault of the VCPU, before the first one is reported on the terminal, is not reported. */
 static bool handle(struct vcpu *vcpu, enum fault_kind kind, const struct health_event *event)
@@ -32,7 +39,7 @@ static bool handle(struct vcpu *vcpu, enum fault_kind kind, const struct health_
         vcpu->report.pc = event->pc;
         notice_fault(vcpu, kind);
     }
-    life_request(vcpu, action == HEALTH_ACTION_RESTART ? REQUEST_RECOVER : REQUEST_STOP);
+    life_request(vcpu, request_for(action));
     return true;
 }
 

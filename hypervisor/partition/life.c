@@ -12,6 +12,7 @@
 #include "partition/fault.h"
 #include "partition/load.h"
 #include "partition/notice.h"
+#include "partition/ownership.h"
 #include "partition/recall.h"
 #include "partition/refused_dma.h"
 #include "pci/config_space.h"
@@ -188,10 +189,13 @@ static void begin_smmu_phase(struct transition *transition, enum transition_phas
 static enum life_step begin(struct partition *partition)
 {
     struct transition *transition = &partition->boot_vcpu.transition;
+    const struct smmu_change pending = transition->change;
 
     uart_reset(partition);
     watchdog_reset(partition);
-    *transition = (struct transition){.failure = MANAGER_DONE};
+    ownership_begin_transition(partition);
+    *transition = (struct transition){
+        .failure = MANAGER_DONE, .change = pending, .settles = pending.has_begun};
     begin_smmu_phase(transition, TRANSITION_BLOCK);
     return LIFE_POLL;
 }
@@ -249,6 +253,7 @@ static enum life_step end_started(struct vcpu *vcpu)
     recall_end(vcpu);
     partition->boot_vcpu.starts++;
     partition->boot_vcpu.has_kept = true;
+    ownership_begin_life(partition);
     uart_release_input(partition);
     power->entry = partition->constant.described->entry;
     power->context = partition->constant.described->devicetree;
@@ -279,11 +284,22 @@ static enum life_step begin_phase(struct transition *transition, enum transition
     return LIFE_POLL;
 }
 
+/* Waits for the end of a change of the SMMU that the stop interrupted. Then blocks DMA. */
+static enum step_outcome settle_and_block(struct partition *partition)
+{
+    struct transition *transition = &partition->boot_vcpu.transition;
+
+    if (transition->settles) {
+        transition->settles = smmu_settle(partition, &transition->change) == STEP_PENDING;
+        return STEP_PENDING;
+    }
+    return smmu_block_dma(partition, &transition->change);
+}
+
 static enum life_step block_dma(struct partition *partition)
 {
     struct transition *transition = &partition->boot_vcpu.transition;
-    enum step_outcome outcome =
-        limit_smmu_step(partition, smmu_block_dma(partition, &transition->change));
+    enum step_outcome outcome = limit_smmu_step(partition, settle_and_block(partition));
 
     if (outcome == STEP_PENDING) {
         return LIFE_POLL;
@@ -353,6 +369,9 @@ static enum life_step end_channels(const struct vcpu *vcpu)
     }
     if (is_to_start(vcpu) && !transition->can_start) {
         fail(partition, MANAGER_RESET_FAILED);
+    }
+    if (transition->hands_over && transition->can_start && transition->failure == MANAGER_DONE) {
+        ownership_hand_over(partition);
     }
     return is_to_start(vcpu) && transition->failure == MANAGER_DONE
                ? begin_phase(transition, TRANSITION_LOAD)
@@ -435,21 +454,47 @@ static enum life_step continue_transition(struct vcpu *vcpu)
     }
 }
 
+/* Returns the report of what follows from an error that restarts the partition. One report, because
+ * a second one would be printed in the same step (partition/notice.h). */
+static const char *recovery_report(uint32_t request, bool restarts, bool fails_over)
+{
+    if (!restarts) {
+        return fails_over
+                   ? "stays stopped: it has used up its restarts. Its standby gets its devices"
+                   : "stays stopped: it has used up its restarts";
+    }
+    if (request == REQUEST_RECOVER) {
+        return "restarts";
+    }
+    return fails_over ? "restarts: its standby gets its devices"
+                      : "restarts with its devices: its standby does not execute, or has them";
+}
+
+/* Returns true for a request that follows from an error. */
+static bool is_recovery(uint32_t request)
+{
+    return request == REQUEST_RECOVER || request == REQUEST_FAIL_OVER;
+}
+
 /* Decides whether the partition restarts after an error, and begins to do so, or to stop it. On its
  * boot VCPU, which alone replaces requests, so that no order of the terminal or the manager is
  * lost. */
 static enum life_step begin_recovery(struct vcpu *vcpu)
 {
     struct partition *partition = vcpu->partition;
+    bool fails_over =
+        vcpu->watch.request == REQUEST_FAIL_OVER && ownership_can_fail_over(partition);
     bool restarts = health_admit_restart(vcpu);
 
-    notice_event(vcpu, restarts ? "restarts" : "stays stopped: it has used up its restarts");
+    notice_event(vcpu, recovery_report(vcpu->watch.request, restarts, fails_over));
     if (!restarts) {
         partition->boot_vcpu.management.result = MANAGER_RESTARTS_USED_UP;
     }
     vcpu->watch.request = restarts ? REQUEST_RESET : REQUEST_STOP;
     __atomic_store_n(&partition->atomic.request, vcpu->watch.request, __ATOMIC_RELEASE);
-    return begin(partition);
+    (void)begin(partition);
+    partition->boot_vcpu.transition.hands_over = fails_over;
+    return LIFE_POLL;
 }
 
 /* Begins to complete the request, once all VCPUs have stopped. Only the boot VCPU does; the last of
@@ -462,7 +507,7 @@ static enum life_step complete_request(struct vcpu *vcpu)
         gic_send(partition, 0);
         return LIFE_SLEEP;
     }
-    return vcpu->watch.request == REQUEST_RECOVER ? begin_recovery(vcpu) : begin(partition);
+    return is_recovery(vcpu->watch.request) ? begin_recovery(vcpu) : begin(partition);
 }
 
 static bool is_time_over(const struct request_watch *watch)
@@ -488,7 +533,7 @@ static enum life_step handle_request(struct vcpu *vcpu)
     struct request_watch *watch = &vcpu->watch;
     uint32_t missing = first_running(vcpu->partition);
 
-    if (watch->request == REQUEST_NONE || watch->request > REQUEST_RECOVER) {
+    if (watch->request == REQUEST_NONE || watch->request > REQUEST_FAIL_OVER) {
         return LIFE_SLEEP;
     }
     if (missing == vcpu->partition->constant.described->vcpu_count) {
@@ -532,8 +577,7 @@ enum life_step life_continue(struct vcpu *vcpu)
     if (is_boot_vcpu(vcpu) && vcpu->partition->boot_vcpu.transition.phase != TRANSITION_NONE) {
         /* An error while the partition starts at boot. Later starts have a request, which is kept.
          */
-        return vcpu->watch.request == REQUEST_RECOVER ? begin_recovery(vcpu)
-                                                      : continue_transition(vcpu);
+        return is_recovery(vcpu->watch.request) ? begin_recovery(vcpu) : continue_transition(vcpu);
     }
     if (is_ready) {
         if (vcpu->watch.request == REQUEST_NONE) {

@@ -6,6 +6,7 @@
 #include "hypervisor/description.h"
 #include "hypervisor/registers.h"
 #include "partition/fault.h"
+#include "partition/ownership.h"
 #include "partition/recall.h"
 #include "pci/address.h"
 #include "smmu/registers.h"
@@ -62,8 +63,12 @@ enum event_outcome { EVENT_NONE, EVENT_DROPPED, EVENT_LEFT };
 static enum event_outcome forward_event(const struct vcpu *vcpu, uint32_t *partition)
 {
     struct smmu_event event = {.partition = DESCRIPTION_NO_PARTITION};
+    uint32_t moves = ownership_moves();
     bool has_event = smmu_event(vcpu->partition, &event);
 
+    if (has_event) {
+        event.partition = ownership_culprit(vcpu->partition->constant.system, &event, moves);
+    }
     *partition = event.partition;
     if (!has_event) {
         return EVENT_NONE;
@@ -119,6 +124,18 @@ enum step_outcome refused_dma_discard(const struct vcpu *vcpu, uint32_t *event)
     }
     end_refusal(vcpu);
     return STEP_DONE;
+}
+
+enum step_outcome refused_dma_drain(const struct vcpu *vcpu, uint32_t *event)
+{
+    uint32_t partition;
+
+    for (unsigned i = 0; i < EVENTS_AT_ONCE; i++) {
+        if ((*event)++ >= EVENTS || forward_event(vcpu, &partition) == EVENT_NONE) {
+            return STEP_DONE;
+        }
+    }
+    return STEP_PENDING;
 }
 
 /* Returns true if the partition will call refused_dma_discard() once its DMA is blocked. A

@@ -30,6 +30,11 @@ void refused_dma_watch(const struct vcpu *vcpu);
  * STEP_DONE. On its boot VCPU. */
 enum step_outcome refused_dma_discard(const struct vcpu *vcpu, uint32_t *event);
 
+/* Takes the next step of forwarding all events that are in the queue, to their partitions, after
+ * the DMA of a function was blocked that leaves the VCPU's partition. `*event`: 0 before the first
+ * step. Returns STEP_PENDING, then STEP_DONE. On its boot VCPU. */
+enum step_outcome refused_dma_drain(const struct vcpu *vcpu, uint32_t *event);
+
 /* Handles the first DMA of the partition that the SMMU refused: an error of the partition. If the
  * partition stops or restarts, later events change nothing until the devices are reset. If it goes
  * on, one event in a second is handled at most. On its boot VCPU. */

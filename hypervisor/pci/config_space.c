@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "pci/config_space.h"
 
+#include "partition/ownership.h"
 #include "pci/function.h"
 #include "pci/lock.h"
 #include <stddef.h>
@@ -210,6 +211,12 @@ static enum access_result write_locked(struct partition *partition, const struct
     return result;
 }
 
+/* Returns true if the function is not the partition's now. The access may complete its arrival. */
+static bool is_hidden(struct partition *partition, uint32_t index)
+{
+    return partition->functions.views[index].hidden && !ownership_arrive(partition, index);
+}
+
 enum access_result pci_access(struct partition *partition, struct access *access)
 {
     const struct description_partition *described = partition->constant.described;
@@ -218,7 +225,7 @@ enum access_result pci_access(struct partition *partition, struct access *access
         struct function function = pci_function(partition, i);
 
         if (access->offset >> PCI_FUNCTION_SHIFT != described->functions[i].address ||
-            !function.view->present) {
+            !function.view->present || is_hidden(partition, i)) {
             continue;
         }
         if (access->write) {

@@ -40,9 +40,9 @@ void pci_disable_mastering(const struct description *system);
 
 /*
  * Handles a guest's access to ECAM. access->offset: bus << 20 | device << 15 | function << 12 |
- * register. A function that the partition does not have reads as ones and ignores writes; the
- * result is ACCESS_REFUSED. Any core of the partition; a write waits for the writes of its other
- * cores, or returns ACCESS_AGAIN (pci/lock.h).
+ * register. A function that the partition does not have, or not now, reads as ones and ignores
+ * writes; the result is ACCESS_REFUSED. Any core of the partition; a write waits for the writes of
+ * its other cores, or returns ACCESS_AGAIN (pci/lock.h).
  */
 enum access_result pci_access(struct partition *partition, struct access *access);
 
@@ -58,5 +58,11 @@ enum access_result pci_access(struct partition *partition, struct access *access
  */
 enum step_outcome pci_reset_continue(struct partition *partition, struct reset_progress *progress,
                                      uint32_t *microseconds);
+
+/* Does the same for function `index` alone, which leaves the partition (partition/ownership.h). A
+ * function without a reset fails, whatever the partition's restart. Its guest may execute, and does
+ * not see the function any more. */
+enum step_outcome pci_reset_one(struct partition *partition, uint32_t index,
+                                struct reset_progress *progress, uint32_t *microseconds);
 
 #endif

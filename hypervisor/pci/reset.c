@@ -209,7 +209,7 @@ static uint32_t run_reset_step(const struct function *function, struct reset_pro
 {
     switch ((enum phase)progress->phase) {
     case PHASE_BEGIN:
-        if (!function->view->present || !function->view->written) {
+        if (!function->view->present || !function->view->written || function->view->foreign) {
             progress->function++;
             return 0;
         }
@@ -266,6 +266,26 @@ static uint32_t poll_express(struct partition *partition, struct reset_progress 
         progress->has_failed = true;
     }
     return progress->express != 0 ? EXPRESS_MICROSECONDS : 0;
+}
+
+enum step_outcome pci_reset_one(struct partition *partition, uint32_t index,
+                                struct reset_progress *progress, uint32_t *microseconds)
+{
+    *microseconds = 0;
+    if (progress->function < index) {
+        progress->function = index;
+    }
+    if (progress->function == index) {
+        struct function function = pci_function(partition, index);
+
+        *microseconds = run_reset_step(&function, progress);
+        return STEP_PENDING;
+    }
+    if (progress->express != 0) {
+        *microseconds = poll_express(partition, progress);
+        return STEP_PENDING;
+    }
+    return progress->has_failed || progress->has_unresettable ? STEP_FAILED : STEP_DONE;
 }
 
 enum step_outcome pci_reset_continue(struct partition *partition, struct reset_progress *progress,

@@ -29,6 +29,10 @@ struct virtual_function {
     bool present;                     /* an endpoint; otherwise the function reads as absent */
     bool written;                     /* the guest has written to it since the last reset */
     uint8_t reset;                    /* enum function_reset */
+    /* Of a function that moves (partition/ownership.h). Only the monitor of a partition with one
+     * VCPU changes them. */
+    bool foreign; /* another partition's now: this one's monitors leave it alone */
+    bool hidden;  /* the guest sees no function */
     /* The capabilities that the guest sees, in the order of the list */
     struct {
         uint8_t offset, id;

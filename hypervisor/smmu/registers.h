@@ -60,6 +60,7 @@
 #define STE_VTCR                                                                      \
     (UINT64_C(25) << 32 | UINT64_C(1) << 38 | UINT64_C(1) << 40 | UINT64_C(1) << 42 | \
      UINT64_C(3) << 44)
+#define STE_VMID_MASK  UINT64_C(0xffff) /* S2VMID, in doubleword 2 */
 #define STE_SIZE_SHIFT 48
 #define STE_AARCH64    (UINT64_C(1) << 51)
 #define STE_RECORD     (UINT64_C(1) << 58)

@@ -88,6 +88,13 @@ static uint64_t *allocate_aligned(struct page_pool *pool, uint64_t bytes)
     return (uint64_t *)(uintptr_t)page_pool_take(pool, (bytes + PAGE_BYTES - 1) / PAGE_BYTES);
 }
 
+/* Returns true if the partition has the function at boot. */
+static bool is_first_owner(const struct description *system,
+                           const struct description_function *function, uint32_t partition)
+{
+    return function->movable == 0 || system->movables[function->movable - 1].owner == partition;
+}
+
 /* Fills in the stream table, so that DMA of every stream is aborted. streams.c changes the first
  * doubleword of an entry when its partition starts. Doublewords 1 to 3 are for stage 2. The SMMU
  * walks the tables as the processors do (hypervisor/registers.h). A fault is recorded, and the
@@ -108,6 +115,9 @@ static void fill_table(const struct smmu *smmu, uint64_t *table, uint32_t bits,
         for (uint32_t j = 0; j < smmu_streams(smmu->system, partition); j++) {
             uint64_t *entry = &table[(size_t)partition->functions[j].address * STE_WORDS];
 
+            if (!is_first_owner(smmu->system, &partition->functions[j], i)) {
+                continue;
+            }
             entry[1] = STE_SHARE_INCOMING;
             entry[2] = STE_VTCR | size << STE_SIZE_SHIFT | STE_AARCH64 | STE_RECORD | (i + 1);
             entry[3] = stage2_roots[i];

@@ -66,18 +66,36 @@ static inline uint32_t smmu_streams(const struct description *system,
 }
 
 /*
- * Aborts all DMA of the partition's functions. Returns STEP_PENDING while the SMMU, or a change of
- * another partition, is not done, and STEP_FAILED if the SMMU has stopped at an error: DMA may
- * still reach memory. When the function returns STEP_DONE, DMA that was translated before has
- * completed, too (IHI 0070, 3.21). `change` is zero for the first call. A caller that does not call
- * again after STEP_PENDING or STEP_FAILED calls smmu_end_change(). Done at once without an SMMU.
- * Boot core of the partition. The board has one command queue, which one partition uses at a time.
+ * Aborts all DMA of the functions that the partition has. Returns STEP_PENDING while the SMMU, or a
+ * change of another partition, is not done, and STEP_FAILED if the SMMU has stopped at an error:
+ * DMA may still reach memory. When the function returns STEP_DONE, DMA that was translated before
+ * has completed, too (IHI 0070, 3.21). `change` is zero for the first call. A caller that does not
+ * call again after STEP_PENDING or STEP_FAILED calls smmu_end_change(). Done at once without an
+ * SMMU. Boot core of the partition. The board has one command queue, which one partition uses at a
+ * time.
  */
 enum step_outcome smmu_block_dma(const struct partition *partition, struct smmu_change *change);
 
 /* Permits DMA of the partition's functions as the system file says: translated by stage 2, or
  * untranslated. Otherwise like smmu_block_dma(). */
 enum step_outcome smmu_permit_dma(const struct partition *partition, struct smmu_change *change);
+
+#define SMMU_ALL_FUNCTIONS UINT32_MAX
+
+/* Do the same for `functions` alone: bit i for function i. */
+enum step_outcome smmu_block_functions(const struct partition *partition, uint32_t functions,
+                                       struct smmu_change *change);
+enum step_outcome smmu_permit_functions(const struct partition *partition, uint32_t functions,
+                                        struct smmu_change *change);
+
+/* Makes the entry of a function whose DMA is blocked translate by the partition's stage 2 once DMA
+ * is permitted. `stream`: of the function, which the partition gets (partition/ownership.h).
+ * `root`: of the stage 2 that the SMMU uses. */
+void smmu_set_stage2(const struct partition *partition, uint32_t stream, uint64_t root);
+
+/* Waits for the end of a change that has begun, and ends it. Returns STEP_PENDING while the SMMU is
+ * not done, then STEP_DONE. Boot core of the partition. */
+enum step_outcome smmu_settle(const struct partition *partition, struct smmu_change *change);
 
 /* Ends the partition's use of the command queue. If the SMMU has not consumed its commands, every
  * later change fails until the SMMU has consumed them. */

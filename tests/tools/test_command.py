@@ -239,8 +239,13 @@ def test_trace_refuses(tmp_path: Path, arguments: list[str], line: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
-        (["lunch"], "there is no action 'lunch'; the actions are: create, "),
+        (["lunch"], "there is no action 'lunch'; the actions are: crash, create, "),
         (["list", "work"], "list has no argument 'work'; leave it out"),
+        (["stop", "work", "net2"], "stop has no argument 'net2'; leave it out"),
+        (["crash"], "crash needs a partition; write ./bulkhead partition crash NAME"),
+        (["give", "00:02.0"], "give needs a PCI function and a partition; write for example "),
+        (["give", "net2", "00:02.0"], "'net2' is no PCI function; write bus:device.function, "),
+        (["give", "00:02.0", "net2"], "system 'managed' is not running, or another "),
         (["stop"], "stop needs a partition; write ./bulkhead partition stop NAME"),
         (["replace", "work"], "replace needs an image; add --image FILE"),
         (["stop", "work", "--image", "x"], "stop has no option --image; leave it out"),

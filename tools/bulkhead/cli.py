@@ -293,14 +293,20 @@ def log(name: str, partition: str | None, json_path: Path | None) -> None:
 
 
 @bulkhead.command(context_settings=_CONTEXT)
-@click.argument("action", metavar="list|create|start|stop|replace|destroy")
-@click.argument("name", metavar="[PARTITION]", required=False)
+@click.argument("action", metavar="list|create|start|stop|replace|destroy|crash|give")
+@click.argument("name", metavar="[PARTITION|FUNCTION]", required=False)
+@click.argument("to", metavar="[PARTITION]", required=False)
 @click.option("--image", type=click.Path(path_type=Path), metavar="FILE",
               help="The image that replaces the partition's: an arm64 Image.")  # fmt: skip
 @click.option("--system", metavar="NAME|FILE", default="managed", show_default=True,
               help="The running system.")  # fmt: skip
-def partition(action: str, name: str | None, image: Path | None, system: str) -> None:
-    """Create, start, stop, replace or destroy a partition of a running system.
+def partition(
+    action: str, name: str | None, to: str | None, image: Path | None, system: str
+) -> None:
+    """Create, start, stop, replace, destroy or crash a partition of a running system.
+
+    `crash` does what a panic of the guest does (docs/recovery.md). `give FUNCTION PARTITION` moves
+    a PCI function between a partition and its standby.
 
     The system must have a manager, the partition that gives the orders to the hypervisor
     (docs/partitions.md). The other partitions continue. An image is checked before anything
@@ -308,7 +314,7 @@ def partition(action: str, name: str | None, image: Path | None, system: str) ->
     """
     from bulkhead.managing.partition_command import partition_command
 
-    partition_command(action, name, image, system)
+    partition_command(action, name, to, image, system)
 
 
 @bulkhead.command(context_settings=_CONTEXT)

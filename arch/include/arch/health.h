@@ -33,6 +33,9 @@ enum health_action {
     HEALTH_ACTION_LOG,    /* the error is recorded, and the guest continues */
     /* The partition restarts, as often as its table allows; then it is stopped. */
     HEALTH_ACTION_RESTART,
+    /* The movable devices of the partition move to its standby, and it restarts without them. If
+     * the standby does not execute, the partition restarts and keeps them. */
+    HEALTH_ACTION_FAILOVER,
     HEALTH_ACTIONS
 };
 

@@ -76,6 +76,17 @@ enum call_result {
  * stops or restarts. Otherwise X0 is CALL_SUCCESS, and the guest continues. */
 #define CALL_HEALTH_REPORT 0xc6000030u
 
+/* PCI functions that move between partitions, for partitions that may own the function in W1, bus
+ * << 8 | device << 3 | function. X0: CALL_SUCCESS. X1: enum device_state. X2: how often the
+ * function has moved since the board started. */
+#define CALL_DEVICE_STATE 0xc6000031u
+
+enum device_state {
+    DEVICE_STATE_ABSENT, /* another partition owns the function, or it is on its way to one */
+    DEVICE_STATE_OWNED,  /* the caller owns it */
+    DEVICE_STATE_LOST    /* it was not reset when it was to move: no partition can access it */
+};
+
 enum health_report {
     HEALTH_REPORT_PANIC /* the guest found an error after which it does not go on */
 };
@@ -106,6 +117,16 @@ enum health_report {
  * log_part. X0: MANAGER_DONE, or MANAGER_INVALID if the log has no such record any more. */
 #define CALL_PARTITION_LOG 0xc6000017u
 
+/* Moves the PCI function in X2, bus << 8 | device << 3 | function, to the partition. X3: 1 begins,
+ * 0 asks how far it is. X0: MANAGER_AGAIN while the owner gives it up, MANAGER_DONE if the
+ * partition has it or gets it at its next look, MANAGER_BUSY if it moves to another partition,
+ * MANAGER_RESET_FAILED if it was not reset and no partition has it. */
+#define CALL_DEVICE_GIVE 0xc6000018u
+
+/* Reports a panic of the partition, as if its guest had done so (CALL_HEALTH_REPORT): for tests of
+ * the action that follows, and for a guest that should report one and can't. */
+#define CALL_PARTITION_CRASH 0xc6000019u
+
 enum log_part {
     /* The first record from number X2 on. X1: its number, 0: there is none yet. X2: time. X3: error
      * in bits 15:0, action in 31:16, source in 63:32. */
@@ -116,7 +137,14 @@ enum log_part {
 
 #define CALL_PARTITIONS_MAX 8u /* partitions of a system */
 
-enum order_command { ORDER_CREATE, ORDER_START, ORDER_STOP, ORDER_REPLACE, ORDER_DESTROY };
+enum order_command {
+    ORDER_CREATE,
+    ORDER_START,
+    ORDER_STOP,
+    ORDER_REPLACE,
+    ORDER_DESTROY,
+    ORDER_CRASH
+};
 
 enum partition_state {
     PARTITION_STATE_ABSENT,

@@ -18,7 +18,7 @@
 #include <stdint.h>
 
 #define DESCRIPTION_MAGIC   UINT64_C(0x444145484b4c5542) /* "BULKHEAD" */
-#define DESCRIPTION_VERSION 18u
+#define DESCRIPTION_VERSION 19u
 
 #define DESCRIPTION_CORES_MAX      16u
 #define DESCRIPTION_PARTITIONS_MAX CALL_PARTITIONS_MAX
@@ -29,6 +29,7 @@
 #define DESCRIPTION_DEVICES_MAX    16u
 #define DESCRIPTION_IMAGES_MAX     4u
 #define DESCRIPTION_FUNCTIONS_MAX  8u
+#define DESCRIPTION_MOVABLES_MAX   8u
 #define DESCRIPTION_CHANNELS_MAX   16u
 #define DESCRIPTION_ENDS_MAX       8u  /* ends of a channel */
 #define DESCRIPTION_SPI_WORDS      32u /* bit i % 32 of word i / 32 is INTID i; word 0 is 0 */
@@ -123,10 +124,20 @@ struct description_image {
     uint64_t bytes;
 };
 
-/* A PCI function that the partition owns. */
+/* A PCI function that the partition owns, or may own. */
 struct description_function {
     uint16_t address; /* bus << 8 | device << 3 | function */
-    uint16_t reserved[3];
+    uint16_t movable; /* 1 + index in `movables`; 0: the function is always the partition's */
+    uint16_t reserved[2];
+};
+
+/* A PCI function that moves between partitions while the system runs (partition/ownership.h). Each
+ * of these has one VCPU, and the SMMU confines its DMA. */
+struct description_movable {
+    uint32_t address;    /* bus << 8 | device << 3 | function */
+    uint32_t interrupt;  /* INTID of its INTA, which no other function raises */
+    uint32_t owner;      /* index of the partition that owns it at boot */
+    uint32_t candidates; /* bit n: partition n owns it at times; two bits or more */
 };
 
 #define DESCRIPTION_DMA_NONE    0u /* no function of the partition may be a bus master */
@@ -206,6 +217,8 @@ struct description_partition {
      * each other (hypervisor/tree_seeds.h). The hypervisor fills them in at each start. 0: no such
      * properties. */
     uint64_t tree_seeds;
+    /* Guest address at which the partition reads the kept memory of its standby. 0: it does not. */
+    uint64_t standby_kept;
     uint32_t vcpu_count;        /* number of VCPUs; VCPU 0 is the boot VCPU */
     uint32_t console_interrupt; /* INTID of an SPI that no device uses, one of `interrupts` */
     uint32_t console_input;     /* 1: the partition has the terminal's input after boot */
@@ -222,6 +235,10 @@ struct description_partition {
     /* INTID with which the guest sees `console_interrupt`: an SPI that is not one of `interrupts`,
      * with listed interrupts only (gic/renumbered.h). 0: with its own. */
     uint32_t console_shown;
+    /* 1 + index of the partition that takes over the movable functions after an error whose action
+     * is HEALTH_ACTION_FAILOVER; 0: none. Each of the two names the other. */
+    uint32_t standby;
+    uint32_t reserved;
     struct description_vcpu vcpus[DESCRIPTION_VCPUS_MAX];
     struct description_memory memories[DESCRIPTION_MEMORIES_MAX];
     struct description_device devices[DESCRIPTION_DEVICES_MAX];
@@ -333,10 +350,11 @@ struct description {
     struct description_board board;
     struct description_manager manager;
     uint32_t channel_count;
-    uint32_t reserved;
+    uint32_t movable_count;
     struct description_core cores[DESCRIPTION_CORES_MAX];
     struct description_partition partitions[DESCRIPTION_PARTITIONS_MAX];
     struct description_channel channels[DESCRIPTION_CHANNELS_MAX];
+    struct description_movable movables[DESCRIPTION_MOVABLES_MAX];
 };
 
 /* description/lookup.c: returns the index of the first partition with listed interrupts, or

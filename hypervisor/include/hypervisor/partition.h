@@ -37,6 +37,10 @@ struct partition_constants {
     uint64_t times; /* page in which its guest reads its VCPUs' times; 0 without shared cores */
     struct smmu_access smmu;
     struct manager_orders *orders; /* NULL: the system has no manager */
+    /* SPIs that the partition has: bit i % 32 of word i / 32 is INTID i. They are those of the
+     * description. If functions move, they are in memory that the monitors of the partition
+     * change, without those of functions that another partition has (partition/ownership.h). */
+    const uint32_t *interrupts;
 };
 
 /* Written by the boot VCPU's monitor alone. */
@@ -92,7 +96,7 @@ static inline const struct description_core *partition_core(const struct partiti
 static inline bool partition_owns_interrupt(const struct partition *partition, uint32_t intid)
 {
     return intid >= 32 && intid < 1020 &&
-           (partition->constant.described->interrupts[intid / 32] >> (intid % 32) & 1u) != 0;
+           (partition->constant.interrupts[intid / 32] >> (intid % 32) & 1u) != 0;
 }
 
 #endif

@@ -306,16 +306,23 @@ def test_partitions_change_from_outside(tmp_path: Path) -> None:
         ):
             assert " ".join(_partition_command(file, *arguments).split()) == printed
         screen.expect("work| beat: begins")
-        for arguments, line in (
+        refusals: tuple[tuple[tuple[str, ...], str], ...] = (
             (("start", "work"), "start of partition 'work': its state does not allow that; "),
             (("stop", "manager"), "stop of partition 'manager': the manager decides about other "),
             (("stop", "wrok"), "there is no partition 'wrok'; write 'work'"),
+            (("crash", "spare"), "crash of partition 'spare': its state does not allow that; "),
+            (("give", "00:02.0", "wrok"), "there is no partition 'wrok'; write 'work'"),
+            (
+                ("give", "00:02.0", "work"),
+                "PCI function 00:02.0 to partition 'work': it does not move there; ",
+            ),
             (
                 ("replace", "work", "--image", str(damaged)),
                 "replace of partition 'work': the file is no arm64 Image for it; build an Image",
             ),
-        ):
-            assert _partition_command(file, *arguments).startswith(f"bulkhead: {line}")
+        )
+        for refused, line in refusals:
+            assert _partition_command(file, *refused).startswith(f"bulkhead: {line}")
         assert _states(file) == states
 
 

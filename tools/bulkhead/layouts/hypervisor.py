@@ -5,7 +5,7 @@ from ctypes import LittleEndianStructure, c_char, c_uint8, c_uint16, c_uint32, c
 from enum import IntEnum
 
 DESCRIPTION_MAGIC = 0x444145484B4C5542
-DESCRIPTION_VERSION = 18
+DESCRIPTION_VERSION = 19
 DESCRIPTION_CORES_MAX = 16
 DESCRIPTION_PARTITIONS_MAX = 8
 DESCRIPTION_VCPUS_MAX = 16
@@ -15,6 +15,7 @@ DESCRIPTION_MEMORIES_MAX = 4
 DESCRIPTION_DEVICES_MAX = 16
 DESCRIPTION_IMAGES_MAX = 4
 DESCRIPTION_FUNCTIONS_MAX = 8
+DESCRIPTION_MOVABLES_MAX = 8
 DESCRIPTION_CHANNELS_MAX = 16
 DESCRIPTION_ENDS_MAX = 8
 DESCRIPTION_SPI_WORDS = 32
@@ -125,6 +126,7 @@ class HealthAction(IntEnum):
     IGNORE = 1
     LOG = 2
     RESTART = 3
+    FAILOVER = 4
 
 
 class ExitCause(IntEnum):
@@ -242,7 +244,20 @@ class DescriptionFunction(LittleEndianStructure):
     _pack_ = 1
     _fields_ = (
         ("address", c_uint16),
-        ("reserved", c_uint16 * 3),
+        ("movable", c_uint16),
+        ("reserved", c_uint16 * 2),
+    )
+
+
+class DescriptionMovable(LittleEndianStructure):
+    """struct description_movable"""
+
+    _pack_ = 1
+    _fields_ = (
+        ("address", c_uint32),
+        ("interrupt", c_uint32),
+        ("owner", c_uint32),
+        ("candidates", c_uint32),
     )
 
 
@@ -284,6 +299,7 @@ class DescriptionPartition(LittleEndianStructure):
         ("channel_host", c_uint64),
         ("rtc", c_uint64),
         ("tree_seeds", c_uint64),
+        ("standby_kept", c_uint64),
         ("vcpu_count", c_uint32),
         ("console_interrupt", c_uint32),
         ("console_input", c_uint32),
@@ -298,6 +314,8 @@ class DescriptionPartition(LittleEndianStructure):
         ("interrupt_mode", c_uint32),
         ("distribute", c_uint32),
         ("console_shown", c_uint32),
+        ("standby", c_uint32),
+        ("reserved", c_uint32),
         ("vcpus", DescriptionVcpu * 16),
         ("memories", DescriptionMemory * 4),
         ("devices", DescriptionDevice * 16),
@@ -388,10 +406,11 @@ class Description(LittleEndianStructure):
         ("board", DescriptionBoard),
         ("manager", DescriptionManager),
         ("channel_count", c_uint32),
-        ("reserved", c_uint32),
+        ("movable_count", c_uint32),
         ("cores", DescriptionCore * 16),
         ("partitions", DescriptionPartition * 8),
         ("channels", DescriptionChannel * 16),
+        ("movables", DescriptionMovable * 8),
     )
 
 
@@ -578,11 +597,10 @@ class Partition(LittleEndianStructure):
 
     _pack_ = 1
     _fields_ = (
-        ("_0", c_uint8 * 72),
+        ("_0", c_uint8 * 80),
         ("boot_vcpu", PartitionBootVcpu),
-        ("_208", c_uint8 * 2852),
+        ("_216", c_uint8 * 2848),
         ("distribution", Distribution),
-        ("_4092", c_uint8 * 4),
     )
 
 

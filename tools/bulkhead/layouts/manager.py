@@ -6,6 +6,7 @@ from enum import IntEnum
 
 REQUEST_PAGE_MAGIC = 0x32474E414D4B4C42
 RESULT_NOT_REACHED = -100
+REQUEST_GIVE = 16
 
 
 class OrderCommand(IntEnum):
@@ -16,6 +17,7 @@ class OrderCommand(IntEnum):
     STOP = 2
     REPLACE = 3
     DESTROY = 4
+    CRASH = 5
 
 
 class PartitionState(IntEnum):

@@ -12,14 +12,22 @@ from bulkhead.layouts.manager import ManagerResult
 from bulkhead.managing.partitions import Answer, Command, Requests, State, check_image, refusal
 from bulkhead.running.attach import Running, attach
 from bulkhead.running.machine_memory import map_range
+from bulkhead.system.parse import parse_address
 from bulkhead.system.problems import choose, show
 
 _COMMANDS = [command.name.lower() for command in Command]
 
 
-def partition_command(action: str, name: str | None, image: Path | None, system: str) -> None:
+def partition_command(
+    action: str, name: str | None, to: str | None, image: Path | None, system: str
+) -> None:
     """Carry out the command, or list the states of all partitions."""
     command = _command(action)
+    if command is Command.GIVE:
+        _give(name, to, system)
+        return
+    if to is not None:
+        raise UserError(f"{action} has no argument {show(to)}", "leave it out")
     content = _image(command, name, image)
     running, qmp = attach(system)
     qmp.close()
@@ -33,6 +41,41 @@ def partition_command(action: str, name: str | None, image: Path | None, system:
         what, fix = refusal(answer.result)
         raise UserError(f"{action} of partition {show(name)}: {what}", fix)
     _print(running.partitions, answer, [index])
+
+
+def _give(function: str | None, name: str | None, system: str) -> None:
+    """Move a PCI function to a partition."""
+    if function is None or name is None:
+        raise UserError(
+            "give needs a PCI function and a partition",
+            "write for example ./bulkhead partition give 00:02.0 net2",
+        )
+    address = parse_address(function)
+    if address is None:
+        raise UserError(
+            f"{show(function)} is no PCI function", "write bus:device.function, such as 00:02.0"
+        )
+    running, qmp = attach(system)
+    qmp.close()
+    index = _index(running.partitions, name)
+    answer = _requests(running).give(address.number, index)
+    if answer.result != 0:
+        what, fix = _GIVE_REFUSALS.get(answer.result, refusal(answer.result))
+        raise UserError(f"PCI function {function} to partition {show(name)}: {what}", fix)
+    console.results().print(f"{name} gets {function}", markup=False, highlight=False)
+
+
+_GIVE_REFUSALS: dict[int, tuple[str, str]] = {
+    ManagerResult.INVALID: (
+        "it does not move there",
+        "name a function of a partition with a standby, and one of the two (docs/systems.md)",
+    ),
+    ManagerResult.BUSY: ("it is on its way to another partition", "ask again"),
+    ManagerResult.RESET_FAILED: (
+        "it was not reset, so no partition has it",
+        "ask again; if that fails, reset the board",
+    ),
+}
 
 
 def _command(action: str) -> Command:

@@ -25,14 +25,16 @@ State = manager.PartitionState
 
 
 class Command(IntEnum):
-    """The orders, and LIST, which only reads the states."""
+    """The orders, GIVE, which moves a device, and LIST, which only reads the states."""
 
     CREATE = OrderCommand.CREATE
     START = OrderCommand.START
     STOP = OrderCommand.STOP
     REPLACE = OrderCommand.REPLACE
     DESTROY = OrderCommand.DESTROY
-    LIST = len(OrderCommand)
+    CRASH = OrderCommand.CRASH
+    GIVE = manager.REQUEST_GIVE
+    LIST = 255
 
 
 _REFUSALS = {
@@ -115,6 +117,10 @@ class Requests:
         offset = self._slot(partition, len(image), answer.images[partition])
         self._memory[offset : offset + len(image)] = image
         return self._make(command, partition, image, offset)
+
+    def give(self, function: int, partition: int) -> Answer:
+        """Move a PCI function, given by its number in the description, to a partition."""
+        return self._make(Command.GIVE, partition, b"", function)
 
     def _slot(self, partition: int, size: int, used: int) -> int:
         """Return the offset of the partition's room for an image: it has two, used in turn. `used`:

@@ -73,8 +73,10 @@ def hypervisor_name(system: System, board: BoardTree) -> str:
     cores = "-shared" if system.shared_cores else listed  # shared cores include listed interrupts
     managed = "-managed" if system.manager else ""
     connected = "-connected" if system.channels else ""
-    health = "-health" if system.monitors_health else ""
-    return f"hypervisor{cores}{managed}{connected}{health}"
+    # Images with functions that move have health monitoring, too.
+    health = "-health" if system.monitors_health or system.has_standby else ""
+    moving = "-moving" if system.has_standby else ""
+    return f"hypervisor{cores}{managed}{connected}{health}{moving}"
 
 
 def assemble(

@@ -46,6 +46,7 @@ from bulkhead.system.model import (
 )
 from bulkhead.system.problems import Problem, choose, refuse, show, size
 from bulkhead.system.shared_cores import admission_rules, sharing_rules
+from bulkhead.system.standby_rules import standby_interrupts, standby_rules
 from bulkhead.system.vcpu_rules import vcpu_rules
 from bulkhead.system.vcpu_times import time_rules
 
@@ -511,6 +512,7 @@ _RULES_OF_ANY_BOARD: tuple[Callable[[System], Iterator[Problem]], ...] = (
     health_rules,
     driver_rules,
     liveness_rules,
+    standby_rules,
     channel_rules,
 )
 _RULES_OF_A_BOARD: tuple[Rule, ...] = (
@@ -527,6 +529,7 @@ _RULES_OF_A_BOARD: tuple[Rule, ...] = (
     _pci_addresses,
     _sound,
     _interrupts,
+    standby_interrupts,
     time_rules,
     admission_rules,
 )

@@ -99,7 +99,7 @@ def _pci(place: Place, board: BoardTree) -> Iterator[_Row]:
     if not place.pci_memory:
         return
     ((start, _), *_) = registers(board.roles["pci"])
-    buses = max(address.bus for address in place.partition.pci) + 1
+    buses = max(address.bus for address in place.partition.functions) + 1
     yield "PCI: configuration space (ECAM)", start, buses << 20, ""
     yield "PCI: memory", place.pci_memory.start, place.pci_memory.bytes, ""
     if place.pci_wide:
@@ -107,7 +107,7 @@ def _pci(place: Place, board: BoardTree) -> Iterator[_Row]:
         yield "PCI: memory above 4 GiB", wide.start, wide.bytes, ""
     if place.pci_ports:
         yield "PCI: I/O ports", place.pci_ports.start, place.pci_ports.bytes, ""
-    for address in place.partition.pci:
+    for address in place.partition.functions:
         yield f"PCI: {address} INTA", None, None, _spi(board.pci_interrupt(address), "level")
 
 

@@ -109,7 +109,7 @@ def _changes(place: Place, board: BoardTree) -> _Changes:
         changes[roles["console"].path] = _console_interrupt(place, board)
     if place.pci_memory:
         node = roles["pci"]
-        buses = max(address.bus for address in place.partition.pci) + 1
+        buses = max(address.bus for address in place.partition.functions) + 1
         ecam = words(node.props["reg"])[:2]
         changes[node.path] = {
             "reg": _cells([*ecam, 0, buses << 20]),
@@ -170,7 +170,7 @@ def _kept(place: Place, board: BoardTree, changes: _Changes) -> set[str]:
         board.roles["interrupt_controller"],
         *_cores(place, board),
         *([board.roles["console"]] if place.console_interrupt else []),
-        *([board.roles["pci"]] if place.partition.pci else []),
+        *([board.roles["pci"]] if place.partition.functions else []),
     ]
     for label in place.partition.devices:
         nodes += board.tree.label2node[label].node_iter()
@@ -220,7 +220,7 @@ def _own_nodes(place: Place, board: BoardTree) -> Iterator[str]:
     yield '\t\tdevice_type = "memory";'
     yield f"\t\treg = {_cells(_range(place.memory))};"
     yield "\t};"
-    if place.staging or place.kept:
+    if place.staging or place.kept or place.standby_kept:
         yield from _reserved_memory(place)
     yield "\tpsci {"
     yield '\t\tcompatible = "arm,psci-1.0", "arm,psci-0.2";'
@@ -234,6 +234,11 @@ def _own_nodes(place: Place, board: BoardTree) -> Iterator[str]:
         yield from _watchdog(place.watchdog, board)
     if place.heartbeat:
         yield from _heartbeat(place.heartbeat, place.partition)
+    if place.partner_functions:  # our kernel then waits for them
+        yield "\tmovable {"
+        yield '\t\tcompatible = "bulkhead,movable";'
+        yield f"\t\tfunctions = {_cells([each.number for each in place.partner_functions])};"
+        yield "\t};"
     for end in place.channels:
         if not end.is_function:
             yield from _channel_node(end, board)
@@ -257,6 +262,12 @@ def _reserved_memory(place: Place) -> Iterator[str]:
         yield f"\t\tkept@{place.kept.region.start:x} {{"
         yield '\t\t\tcompatible = "bulkhead,kept";'
         yield f"\t\t\treg = {_cells(_range(place.kept.region))};"
+        yield "\t\t\tno-map;"
+        yield "\t\t};"
+    if place.standby_kept:
+        yield f"\t\tkept@{place.standby_kept.start:x} {{"
+        yield '\t\t\tcompatible = "bulkhead,standby-kept";'
+        yield f"\t\t\treg = {_cells(_range(place.standby_kept))};"
         yield "\t\t\tno-map;"
         yield "\t\t};"
     yield "\t};"

@@ -20,9 +20,17 @@ def health_rules(system: System) -> Iterator[Problem]:
         if health is None:
             continue
         for error, action in health.actions.items():
-            if action is HealthAction.RESTART and partition.restart is Restart.NEVER:
-                what = f'{_name(partition)} has {error.value} = "restart", and restart = "never"'
+            restarts = action in (HealthAction.RESTART, HealthAction.FAILOVER)
+            if restarts and partition.restart is Restart.NEVER:
+                what = (
+                    f'{_name(partition)} has {error.value} = "{action.value}", and '
+                    'restart = "never"'
+                )
                 yield Problem(health.line_of(error.value), what, "change one of them")
+            if action is HealthAction.FAILOVER and system.partner(partition) is None:
+                what = f'{_name(partition)} has {error.value} = "failover", and no standby'
+                fix = 'write for example standby = "net2" in it, or another action'
+                yield Problem(health.line_of(error.value), what, fix)
         if health.restarts and not health.can_restart:
             what = f"{_name(partition)} has a number of restarts, and no error that restarts it"
             fix = "leave restarts out, or let an error restart the partition"

@@ -141,7 +141,36 @@ def describe(layout: Layout) -> description.Description:
             described.manager.staging_bytes = place.staging.bytes
         described.manager.absent |= (not place.partition.autostart) << index
     _describe_channels(described, layout)
+    _describe_movables(described, layout)
     return described
+
+
+def _describe_movables(described: description.Description, layout: Layout) -> None:
+    """Describe the functions that move, and which partitions are each other's standby."""
+    partitions = layout.system.partitions
+    for index, partition in enumerate(partitions):
+        partner = layout.system.partner(partition)
+        if partner is None:
+            continue
+        other = partitions.index(partner)
+        described.partitions[index].standby = other + 1
+        if kept := layout.places[index].standby_kept:
+            described.partitions[index].standby_kept = kept.start
+        if not partition.standby:
+            continue
+        for function in partition.pci:
+            number = described.movable_count
+            described.movables[number] = description.Movable(
+                function.number,
+                layout.board.pci_interrupt(function),
+                index,
+                1 << index | 1 << other,
+            )
+            described.movable_count = number + 1
+            for each in (partition, partner):
+                place = each.functions.index(function)
+                candidate = described.partitions[partitions.index(each)]
+                candidate.functions[place].movable = number + 1
 
 
 def _describe_channels(described: description.Description, layout: Layout) -> None:
@@ -230,7 +259,7 @@ def _describe_partition(
         interrupt_mode=description.INTERRUPT_MODE[layout.system.interrupts_of(partition).value],
         distribute=layout.system.distributes(partition),
         memory_count=1,
-        function_count=len(partition.pci),
+        function_count=len(partition.functions),
         interrupts=description.bitmap(place.interrupts),
         edges=description.bitmap(
             (place.interrupts & board.edge_interrupts())
@@ -288,6 +317,6 @@ def _describe_partition(
     described.device_count = len(devices)
     for number, pages in enumerate(devices):
         described.devices[number] = description.Device(pages.start, pages.bytes)
-    for number, function in enumerate(partition.pci):
+    for number, function in enumerate(partition.functions):
         described.functions[number] = description.Function(function.number)
     return described

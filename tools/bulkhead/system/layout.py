@@ -19,7 +19,15 @@ from bulkhead.system.description import (
     HOST_WINDOW_BYTES,
 )
 from bulkhead.system.elf_image import Executable
-from bulkhead.system.model import Channel, Console, ConsoleInterrupt, Dma, Partition, System
+from bulkhead.system.model import (
+    Channel,
+    Console,
+    ConsoleInterrupt,
+    Dma,
+    Partition,
+    PciAddress,
+    System,
+)
 
 BLOCK_BYTES = 2 << 20  # memory that one stage-2 entry of level 2 maps
 LARGE_BLOCK_BYTES = 1 << 30  # memory that one stage-2 entry of level 1 maps
@@ -181,6 +189,8 @@ class Place:
     kept: KeptMemory | None = None
     watchdog: Watchdog | None = None
     heartbeat: Range | None = None  # the page that its guest writes
+    standby_kept: Range | None = None  # the kept memory of its partner, which it can read
+    partner_functions: tuple[PciAddress, ...] = ()  # move between it and its partner
 
     @property
     def guest_console_interrupt(self) -> int:
@@ -272,7 +282,8 @@ def make_layout(
     own += _channel_tables(system)
     own += _dax_tables(system)
     own += _kept_tables(system)
-    own += PAGE_BYTES * len(system.partitions) if system.monitors_health else 0
+    if system.monitors_health or system.has_standby:
+        own += PAGE_BYTES * len(system.partitions)
     own += sum(HEARTBEAT_BYTES for each in system.partitions if each.heartbeat)
     free = [Range(*each) for each in board.memories]
     for each in board.kept_memory:
@@ -353,7 +364,14 @@ def _kept_tables(system: System) -> int:
     two of level 2.
     """
     roots = sum(2 + len(each.cores) for each in system.partitions if each.kept_bytes)
+    roots += sum(_standby_kept_bytes(system, each) > 0 for each in system.partitions)
     return 4 * PAGE_BYTES * roots
+
+
+def _standby_kept_bytes(system: System, partition: Partition) -> int:
+    """Return the size of the kept memory of others that a partition can read."""
+    partner = system.partner(partition)
+    return partner.kept_bytes if partner else 0
 
 
 def _dax_partitions(system: System) -> set[str]:
@@ -529,13 +547,14 @@ def _place(
             spare, system, partition.line, f"the console of partition '{partition.name}'"
         )
     )
-    number, window = next(windows) if partition.pci else (0, None)
+    number, window = next(windows) if partition.functions else (0, None)
     times = _times(memory, board) if system.shares_core(partition) else None
     taken = [memory, *(Range(*each) for each in board.occupied()), *([times] if times else [])]
     watchdog = _watchdog(system, partition, board, taken, spare)
     heartbeat = _heartbeat(partition, board, taken)
     wide = None if window is None else _pci_wide(board, number, taken)
     kept = None if kept_physical is None else _kept(partition, kept_physical, taken)
+    standby_kept = _standby_kept(system, partition, taken)
     mapped = _dax_region(system, partition, channels, taken)
     ends = _channel_ends(system, partition, taken, mapped, channels, spare)
     return Place(
@@ -570,6 +589,8 @@ def _place(
         kept,
         watchdog,
         heartbeat,
+        standby_kept,
+        partition.pci if partition.standby else partition.coming,
     )
 
 
@@ -604,6 +625,15 @@ def _behind_ram(board: BoardTree, count: int, taken: list[Range]) -> Range:
     found = Range(_free_addresses(end, count, FRAME_ALIGNMENT, taken), count)
     taken.append(found)
     return found
+
+
+def _standby_kept(system: System, partition: Partition, taken: list[Range]) -> Range | None:
+    """Return where a partition reads the kept memory of its partner. `taken` gets the addresses."""
+    count = _standby_kept_bytes(system, partition)
+    if not count:
+        return None
+    taken.append(Range(_free_addresses(taken[0].end, count, _alignment(count), taken), count))
+    return taken[-1]
 
 
 def _kept(partition: Partition, physical: int, taken: list[Range]) -> KeptMemory:
@@ -793,7 +823,7 @@ def _pci_memory(system: System, board: BoardTree) -> Iterator[Range]:
 
     The size is a power of two, and the windows are aligned to it, so that a BAR can have all of it.
     """
-    count = sum(bool(partition.pci) for partition in system.partitions)
+    count = sum(bool(partition.functions) for partition in system.partitions)
     if count == 0:
         return
     whole, least = board.memory_window, board.settings["pci"]["memory"]
@@ -858,7 +888,7 @@ def _pci_ports(board: BoardTree, number: int) -> Range | None:
 
 def _interrupts(partition: Partition, board: BoardTree, spare: Iterable[int]) -> frozenset[int]:
     """Return the interrupts of a partition. `spare`: those that no device uses, or 0."""
-    lines = {board.pci_interrupt(address) for address in partition.pci}
+    lines = {board.pci_interrupt(address) for address in partition.functions}
     wired = {intid for label in partition.devices for intid in board.devices[label].interrupts}
     return frozenset((lines | wired | {*spare}) - {0})
 

@@ -96,6 +96,7 @@ class HealthAction(Enum):
     IGNORE = "ignore"
     LOG = "log"
     RESTART = "restart"
+    FAILOVER = "failover"  # its standby takes over its devices, and it restarts
 
 
 class Alternative(Enum):
@@ -192,7 +193,7 @@ class Health:
     @property
     def can_restart(self) -> bool:
         """Return True if an error restarts the partition."""
-        return HealthAction.RESTART in self.actions.values()
+        return not {HealthAction.RESTART, HealthAction.FAILOVER}.isdisjoint(self.actions.values())
 
     @property
     def limit(self) -> RestartLimit | None:
@@ -285,6 +286,13 @@ class Partition:
     heartbeat_start: int | None = None  # nanoseconds until its first beat; None: any time
     driver: Driver | None = None  # None: its network driver has no alternative
     device_lines: Mapping[str, int] = field(default_factory=dict)  # of `emulated`, by address
+    standby: str | None = None  # the partition that may take over its PCI functions
+    coming: tuple[PciAddress, ...] = ()  # functions of others that it may take over
+
+    @property
+    def functions(self) -> tuple[PciAddress, ...]:
+        """The PCI functions that it has at first, and those that it may take over."""
+        return (*self.pci, *self.coming)
 
     @property
     def cards(self) -> list[PciAddress]:
@@ -438,6 +446,18 @@ class System:
             groups.setdefault(self.credit_cores[core].quantum, []).append(core)
         largest = max(groups.values(), key=len, default=[])
         return largest if len(largest) > 1 else []
+
+    def partner(self, partition: Partition) -> Partition | None:
+        """Return the standby of a partition, or the partition whose standby it is."""
+        for each in self.partitions:
+            if each.name == partition.standby or each.standby == partition.name:
+                return each
+        return None
+
+    @property
+    def has_standby(self) -> bool:
+        """Return True if functions move between partitions."""
+        return any(each.standby for each in self.partitions)
 
     def shares_core(self, partition: Partition) -> bool:
         """Return True if one of its VCPUs shares its core with another VCPU."""

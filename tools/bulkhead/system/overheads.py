@@ -155,7 +155,9 @@ def source_count(system: System, board: Board, partition: Partition) -> int:
     input, its timer, and a message of another VCPU.
     """
     devices = (board.devices[label] for label in partition.devices if label in board.devices)
-    lines = {board.pci_interrupt(each) for each in partition.pci} if board.pci_interrupts else ()
+    lines = (
+        {board.pci_interrupt(each) for each in partition.functions} if board.pci_interrupts else ()
+    )
     return (
         _OWN_SOURCES
         + sum(len(device.interrupts) for device in devices)

@@ -6,8 +6,9 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -141,7 +142,14 @@ def parse(file: Path) -> System:
     channels = _channels(content, lines, problems)
     refuse(file, problems)
     name, board_line = _system_name(file), lines.keys["board"]
-    return System(name, file, board, tuple(partitions), board_line, tuple(cores), tuple(channels))
+    made = tuple(_with_coming(each, partitions) for each in partitions)
+    return System(name, file, board, made, board_line, tuple(cores), tuple(channels))
+
+
+def _with_coming(partition: Partition, others: list[Partition]) -> Partition:
+    """Return the partition with the functions of those whose standby it is."""
+    coming = (each.pci for each in others if each.standby == partition.name != each.name)
+    return replace(partition, coming=tuple(chain.from_iterable(coming)))
 
 
 def _system_name(file: Path) -> str:
@@ -501,6 +509,14 @@ def _pci_address(value: Any) -> PciAddress:
     return PciAddress(int(found[1], 16), int(found[2], 16), int(found[3]))
 
 
+def parse_address(text: str) -> PciAddress | None:
+    """Return the address that a text is, or None."""
+    try:
+        return _pci_address(text)
+    except _Wrong:
+        return None
+
+
 def _devices(value: Any) -> dict[PciAddress, Emulated]:
     if not isinstance(value, dict):
         raise _Wrong('write a table, such as {"00:03.0" = "disk:root.img"}')
@@ -531,8 +547,6 @@ def _one_of(kind: type[Enum]) -> Callable[[Any], Any]:
 
 
 def _action(value: Any) -> HealthAction:
-    if value == "failover":
-        raise _Wrong("no partition can be a standby: write another action")
     action: HealthAction = _one_of(HealthAction)(value)
     return action
 
@@ -680,6 +694,7 @@ _PARTITION_KEYS: dict[str, Callable[[Any], Any]] = {
     "watchdog": _flag,
     "heartbeat": _heartbeat,
     "heartbeat_start": _heartbeat_start,
+    "standby": _name,
     "manager": _flag,
     "staging": _memory,
     "autostart": _flag,
@@ -715,6 +730,7 @@ _DEFAULTS: dict[str, Any] = {
     "watchdog": False,
     "heartbeat": None,
     "heartbeat_start": None,
+    "standby": None,
     "manager": False,
     "staging": None,
     "autostart": True,

@@ -117,6 +117,8 @@ def _guest(place: Place, board: BoardTree) -> Iterator[_Named]:
         yield place.watchdog.frames, "its watchdog"
     if place.heartbeat:
         yield place.heartbeat, "its heartbeat"
+    if place.standby_kept:
+        yield place.standby_kept, "the kept memory of its standby"
     if place.channel_host:
         count = HOST_ECAM_BYTES + HOST_WINDOW_BYTES
         yield Range(place.channel_host.start, count), "its PCI host for channels"

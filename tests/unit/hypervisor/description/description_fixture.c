@@ -257,6 +257,19 @@ static void require_addresses(const struct description *description, bool has_ch
     }
 }
 
+/* Returns the SPIs of a word that are those of movable functions. */
+static uint32_t movable_spis(const struct description *description, unsigned word)
+{
+    uint32_t bits = 0;
+
+    for (uint32_t i = 0; i < description->movable_count; i++) {
+        uint32_t spi = description->movables[i].interrupt;
+
+        bits |= spi / 32 == word ? 1u << spi % 32 : 0;
+    }
+    return bits;
+}
+
 static void require_owners(const struct description *description)
 {
     uint32_t owned[32] = {0};
@@ -270,7 +283,9 @@ static void require_owners(const struct description *description)
         uint32_t console = partition->console_interrupt;
 
         for (unsigned word = 0; word < 32; word++) {
-            require((owned[word] & partition->interrupts[word]) == 0, "an SPI has one owner");
+            require(
+                (owned[word] & partition->interrupts[word] & ~movable_spis(description, word)) == 0,
+                "an SPI has one owner, unless it moves");
             require((partition->edges[word] & ~partition->interrupts[word]) == 0, "edges are own");
             owned[word] |= partition->interrupts[word];
         }
@@ -278,7 +293,8 @@ static void require_owners(const struct description *description)
                                                                1u << console % 32) != 0),
                 "a console's interrupt is own");
         for (uint32_t j = 0; j < partition->function_count; j++) {
-            require(!given[partition->functions[j].address], "a function has one owner");
+            require(!given[partition->functions[j].address] || partition->functions[j].movable != 0,
+                    "a function has one owner, unless it moves");
             given[partition->functions[j].address] = true;
         }
         for (uint32_t j = 0; j < partition->vcpu_count; j++) {

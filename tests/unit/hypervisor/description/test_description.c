@@ -55,6 +55,11 @@ struct fault {
 #define MANY      "too few or too many partitions:"
 #define SURPLUS   "cores or partitions beyond the count:"
 #define CHANNELS  "too many channels, or channels beyond the count:"
+#define MOVABLES  "too many movable functions, or some beyond the count:"
+#define MOVED     "no such movable function of the partition:"
+#define PASSED_ON "partitions can't pass on the movable function"
+#define STANDBY   "no other partition that names this one, as standby:"
+#define NOBODY    "nobody takes over after the error:"
 #define AFFINITY  "invalid or duplicate affinity: core"
 #define FRAME     "Redistributor not aligned to 64 KiB: core"
 #define ROOM_FOR  "payload larger than the hypervisor's memory at"
@@ -125,7 +130,8 @@ static const struct fault faults[] = {
     {SURPLUS, NOONE, 2, {SET(partitions[7].edges[31], 1)}},
     {SURPLUS, NOONE, 1, {SET(partition_count, 1)}},
     {CHANNELS, NOONE, 17, {SET(channel_count, 17)}},
-    {CHANNELS, NOONE, 0, {SET(reserved, 1)}},
+    {MOVABLES, NOONE, 9, {SET(movable_count, 9)}},
+    {MOVABLES, NOONE, 0, {SET(movables[7].owner, 1)}},
     {CHANNELS, NOONE, 0, {SET(channels[0].physical, 0x1000)}},
     {CHANNELS, NOONE, 1, {SET(channel_count, 1), SET(channels[15].ends[1].guest, 1)}},
     {NULL, 0, 0, {SET(channel_count, 16), SET(channels[15].ends[1].guest, 1)}},
@@ -190,7 +196,7 @@ static const struct fault faults[] = {
     {UNUSED, 0, 2, {CONTROL(device_count, 0)}},
     {UNUSED, 0, 2, {CONTROL(image_count, 1)}},
     {UNUSED, 1, 1, {LINUX(function_count, 1)}},
-    {UNUSED, 1, 1, {LINUX(functions[7].reserved[2], 1)}},
+    {UNUSED, 1, 1, {LINUX(functions[7].reserved[1], 1)}},
 
     {PAGES, 0, 0x43000000, {CONTROL(memories[1].bytes, 0)}},
     {MEMORY, 1, 0x50001000, {LINUX(memories[0].physical, 0x50001000)}},
@@ -351,6 +357,7 @@ static const struct fault faults[] = {
     {NULL, 0, 0, {CONTROL(distribute, 1)}},
     {NULL, 0, 0, {CONTROL(interrupt_mode, 1)}},
     {UNWATCHED, 0, 2, {CONTROL(health.is_monitored, 2)}},
+    {NOBODY, 0, 0, {WATCHED, CONTROL(health.actions[0], HEALTH_ACTION_FAILOVER)}},
     {UNWATCHED, 0, 0, {CONTROL(health.restarts, 1)}},
     {UNWATCHED, 1, 0, {LINUX(health.actions[HEALTH_ERROR_PANIC], HEALTH_ACTION_LOG)}},
     {NULL, 0, 0, {WATCHED, CONTROL(health.actions[HEALTH_ERROR_PANIC], HEALTH_ACTION_LOG)}},
@@ -451,6 +458,70 @@ static void test_each_rule(void **state)
         description_seal(description);
         check(description, &faults[i], i);
         free(description);
+    }
+}
+
+#define MOVED_SPI 37u
+
+/* Two partitions between which a function moves. */
+static void make_moving(struct description *description)
+{
+    description_make(description);
+    description->movable_count = 1;
+    description->movables[0] = (struct description_movable){0x10, MOVED_SPI, 0, 3};
+    for (uint32_t i = 0; i < 2; i++) {
+        struct description_partition *partition = &description->partitions[i];
+
+        partition->vcpu_count = 1;
+        partition->vcpus[1] = (struct description_vcpu){.core = 0};
+        partition->dma = DESCRIPTION_DMA_SMMU;
+        partition->standby = 2 - i;
+        partition->functions[partition->function_count++] =
+            (struct description_function){.address = 0x10, .movable = 1};
+        partition->interrupts[1] |= 1u << MOVED_SPI % 32;
+    }
+    description->partitions[1].memories[0].kept = 0;
+    description->partitions[0].memories[1].kept = 1;
+    description->partitions[0].images[1].guest = 0x1000008;
+    description->partitions[1].standby_kept = 0x70000000;
+}
+
+static const struct fault moving_faults[] = {
+    {NULL, 0, 0, {CONTROL(health.is_monitored, 0)}},
+    {NULL,
+     0,
+     0,
+     {WATCHED, CONTROL(health.actions[0], HEALTH_ACTION_FAILOVER), CONTROL(health.restarts, 1),
+      CONTROL(health.window, 1000)}},
+    {RESTARTS, 0, 0, {WATCHED, CONTROL(health.actions[0], HEALTH_ACTION_FAILOVER)}},
+    {PASSED_ON, NOONE, 0x10, {SET(movables[0].owner, 2)}},
+    {SPIS, 1, 32, {SET(movables[0].interrupt, 38)}},
+    {PASSED_ON, NOONE, 0x10, {LINUX(dma, DESCRIPTION_DMA_NONE)}},
+    {SPIS, 1, 32, {SET(movables[0].interrupt, 31)}},
+    {MOVED, 1, 0x10, {SET(movables[0].candidates, 1)}},
+    {MOVED, 0, 0x10, {SET(movables[0].candidates, 2)}},
+    {MOVED, 0, 0x10, {SET(movables[0].address, 0x18)}},
+    {MOVED, 0, 0x10, {CONTROL(functions[0].movable, 2)}},
+    {FUNCTIONS, 1, 0x10, {LINUX(functions[2].movable, 0)}},
+    {STANDBY, 0, 1, {CONTROL(standby, 1)}},
+    {STANDBY, 1, 1, {CONTROL(standby, 0)}},
+    {STANDBY, 0, 3, {CONTROL(standby, 3)}},
+    {GUEST, 1, 0x50000000, {LINUX(standby_kept, 0x50000000)}},
+    {PAGES, 0, 0x70000000, {CONTROL(standby_kept, 0x70000000)}}, /* the other one keeps nothing */
+};
+
+static void test_each_rule_of_moves(void **state)
+{
+    struct description description;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(moving_faults) / sizeof(moving_faults[0]); i++) {
+        make_moving(&description);
+        for (unsigned j = 0; j < CHANGES_MAX; j++) {
+            apply(&description, &moving_faults[i].changes[j]);
+        }
+        description_seal(&description);
+        check(&description, &moving_faults[i], i);
     }
 }
 
@@ -775,6 +846,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_valid_description),
         cmocka_unit_test(test_each_rule),
+        cmocka_unit_test(test_each_rule_of_moves),
         cmocka_unit_test(test_names_differ),
         cmocka_unit_test(test_shared_cores),
         cmocka_unit_test(test_several_vcpus_on_a_core),

@@ -164,6 +164,7 @@ void machine_reset(struct machine *made)
     memset(&machine_partition, 0, sizeof(machine_partition));
     machine_partition.constant.system = &machine_system;
     machine_partition.constant.described = &machine_system.partitions[0];
+    machine_partition.constant.interrupts = machine_system.partitions[0].interrupts;
     machine_vcpu = (struct vcpu){.partition = &machine_partition};
     interface_reset(&made->interface);
     machine = made;

@@ -189,6 +189,8 @@ static void test_each_call_goes_to_its_owner(void **state)
         {CALL_PARTITION_DESTROY, MANAGED},
         {CALL_PARTITION_IMAGE, MANAGED},
         {CALL_PARTITION_LOG, MANAGED},
+        {CALL_DEVICE_GIVE, MANAGED},
+        {CALL_PARTITION_CRASH, MANAGED},
         {CALL_HEALTH_REPORT, REPORTED},
         {CALL_TRNG_VERSION, ENTROPY},
         {CALL_TRNG_RND64, ENTROPY},
@@ -211,7 +213,7 @@ static void test_unknown_calls(void **state)
     static const uint32_t unknown[] = {
         0,          0x05000020, 0x45000020, 0x80000002, 0x82000000, 0x83fffff3, 0x85000000,
         0x85000020, 0xc5000022, 0xc500ffff, 0x86000000, 0x8600001f, 0x86000022, 0x86000010,
-        0xc6000001, 0xc600000f, 0xc6000018, 0xc6000020, 0xc600002f, 0xc6000031, 0x86000030,
+        0xc6000001, 0xc600000f, 0xc600001a, 0xc6000020, 0xc600002f, 0xc6000032, 0x86000030,
         0x8600ff00, 0x8600ff02, 0x8600ff04, 0xc600ff01, 0x87000000, 0xb0000000, 0xffffffff,
     };
 

@@ -139,12 +139,12 @@ static void only_the_boot_vcpu_of_the_manager_may_call(void **state)
     assert_int_equal(call(CALL_PARTITION_STOP, 0, 0, 0), MANAGER_NOT_SUPPORTED);
     manager.number = 0;
     manager.partition = &partitions[0];
-    for (uint32_t function = CALL_PARTITION_STATUS; function <= CALL_PARTITION_LOG; function++) {
+    for (uint32_t function = CALL_PARTITION_STATUS; function <= CALL_PARTITION_CRASH; function++) {
         assert_int_equal(call(function, 2, 0, 0), MANAGER_NOT_SUPPORTED);
     }
     manager.partition = &partitions[MANAGER];
     assert_int_equal(call(CALL_PARTITION_STATUS - 1, 0, 0, 0), MANAGER_NOT_SUPPORTED);
-    assert_int_equal(call(CALL_PARTITION_LOG + 1, 0, 0, 0), MANAGER_NOT_SUPPORTED);
+    assert_int_equal(call(CALL_PARTITION_CRASH + 1, 0, 0, 0), MANAGER_NOT_SUPPORTED);
     memset(&description.manager, 0, sizeof(description.manager));
     description.manager.partition = MANAGER;
     assert_int_equal(call(CALL_PARTITION_STOP, 0, 0, 0), MANAGER_NOT_SUPPORTED);
@@ -369,28 +369,28 @@ static void orders_are_refused_by_state(void **state)
     static const struct {
         struct situation situation;
         enum partition_state state;
-        const char *create_start_stop_replace_destroy;
+        const char *create_start_stop_replace_destroy_crash;
     } cases[] = {
-        {{PARTITION_PRESENT, REQUEST_NONE, false, false, true}, PARTITION_STATE_RUNNING, "ww..."},
-        {{PARTITION_PRESENT, REQUEST_NONE, false, false, false}, PARTITION_STATE_RUNNING, "ww.n."},
-        {{PARTITION_PRESENT, REQUEST_NONE, true, false, true}, PARTITION_STATE_BUSY, "bb.bb"},
-        {{PARTITION_PRESENT, REQUEST_STOP, false, false, true}, PARTITION_STATE_BUSY, "bb.bb"},
-        {{PARTITION_PRESENT, REQUEST_RESET, true, false, true}, PARTITION_STATE_BUSY, "bb.bb"},
+        {{PARTITION_PRESENT, REQUEST_NONE, false, false, true}, PARTITION_STATE_RUNNING, "ww...."},
+        {{PARTITION_PRESENT, REQUEST_NONE, false, false, false}, PARTITION_STATE_RUNNING, "ww.n.."},
+        {{PARTITION_PRESENT, REQUEST_NONE, true, false, true}, PARTITION_STATE_BUSY, "bb.bbb"},
+        {{PARTITION_PRESENT, REQUEST_STOP, false, false, true}, PARTITION_STATE_BUSY, "bb.bbb"},
+        {{PARTITION_PRESENT, REQUEST_RESET, true, false, true}, PARTITION_STATE_BUSY, "bb.bbb"},
         {{PARTITION_PRESENT, REQUEST_STOPPED, false, false, true},
          PARTITION_STATE_STOPPED,
-         "w.w.."},
+         "w.w..w"},
         {{PARTITION_PRESENT, REQUEST_STOPPED, false, false, false},
          PARTITION_STATE_STOPPED,
-         "wnwn."},
-        {{PARTITION_ENDING, REQUEST_RESET, true, false, true}, PARTITION_STATE_BUSY, "bbbbb"},
-        {{PARTITION_PRESENT, REQUEST_FAILED, false, false, true}, PARTITION_STATE_FAILED, "ww.w."},
-        {{PARTITION_ENDING, REQUEST_FAILED, false, false, true}, PARTITION_STATE_FAILED, "wwww."},
-        {{PARTITION_ENDING, REQUEST_RESET, false, false, true}, PARTITION_STATE_BUSY, "bbbbb"},
-        {{PARTITION_ENDING, REQUEST_STOP, true, false, true}, PARTITION_STATE_BUSY, "bbbbb"},
-        {{PARTITION_ABSENT, REQUEST_FAILED, false, false, true}, PARTITION_STATE_FAILED, "wwww."},
-        {{PARTITION_ABSENT, REQUEST_STOPPED, false, false, true}, PARTITION_STATE_ABSENT, ".wwww"},
-        {{PARTITION_ABSENT, REQUEST_NONE, false, false, true}, PARTITION_STATE_BUSY, "bbwbb"},
-        {{PARTITION_ABSENT, REQUEST_STOP, true, false, true}, PARTITION_STATE_BUSY, "bbwbb"},
+         "wnwn.w"},
+        {{PARTITION_ENDING, REQUEST_RESET, true, false, true}, PARTITION_STATE_BUSY, "bbbbbb"},
+        {{PARTITION_PRESENT, REQUEST_FAILED, false, false, true}, PARTITION_STATE_FAILED, "ww.w.w"},
+        {{PARTITION_ENDING, REQUEST_FAILED, false, false, true}, PARTITION_STATE_FAILED, "wwww.w"},
+        {{PARTITION_ENDING, REQUEST_RESET, false, false, true}, PARTITION_STATE_BUSY, "bbbbbb"},
+        {{PARTITION_ENDING, REQUEST_STOP, true, false, true}, PARTITION_STATE_BUSY, "bbbbbb"},
+        {{PARTITION_ABSENT, REQUEST_FAILED, false, false, true}, PARTITION_STATE_FAILED, "wwww.w"},
+        {{PARTITION_ABSENT, REQUEST_STOPPED, false, false, true}, PARTITION_STATE_ABSENT, ".wwwww"},
+        {{PARTITION_ABSENT, REQUEST_NONE, false, false, true}, PARTITION_STATE_BUSY, "bbwbbb"},
+        {{PARTITION_ABSENT, REQUEST_STOP, true, false, true}, PARTITION_STATE_BUSY, "bbwbbb"},
     };
 
     struct situation halted = {.is_halted = true, .may_start = true};
@@ -398,9 +398,9 @@ static void orders_are_refused_by_state(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         assert_int_equal(order_state(&cases[i].situation), cases[i].state);
-        for (uint32_t command = ORDER_CREATE; command <= ORDER_DESTROY; command++) {
+        for (uint32_t command = ORDER_CREATE; command <= ORDER_CRASH; command++) {
             enum manager_result result = order_judge(command, &cases[i].situation);
-            char expected = cases[i].create_start_stop_replace_destroy[command];
+            char expected = cases[i].create_start_stop_replace_destroy_crash[command];
 
             assert_int_equal(expected, result == MANAGER_DONE          ? '.'
                                        : result == MANAGER_WRONG_STATE ? 'w'
@@ -410,10 +410,10 @@ static void orders_are_refused_by_state(void **state)
     }
     halted.is_in_transition = true;
     assert_int_equal(order_state(&halted), PARTITION_STATE_FAILED);
-    for (uint32_t command = ORDER_CREATE; command <= ORDER_DESTROY; command++) {
+    for (uint32_t command = ORDER_CREATE; command <= ORDER_CRASH; command++) {
         assert_int_equal(order_judge(command, &halted), MANAGER_NOT_ISOLATED);
     }
-    assert_int_equal(order_judge(ORDER_DESTROY + 1, &cases[0].situation), MANAGER_INVALID);
+    assert_int_equal(order_judge(ORDER_CRASH + 1, &cases[0].situation), MANAGER_INVALID);
 }
 
 static void a_wrong_description_is_refused(void **state)

@@ -154,6 +154,14 @@ static void heartbeat_stands_still(void **state)
     assert_int_equal(request, REQUEST_RECOVER);
 }
 
+static void standby_takes_over(void **state)
+{
+    (void)state;
+    action = HEALTH_ACTION_FAILOVER;
+    fault_stop(&vcpu, PC, DATA_ABORT, ADDRESS);
+    assert_int_equal(request, REQUEST_FAIL_OVER);
+}
+
 /* Nothing is requested and nothing printed, and the devices' failure is told all the same. */
 static void partition_goes_on(void **state)
 {
@@ -190,6 +198,7 @@ int main(void)
         cmocka_unit_test_setup(guest_gets_a_system_error, setup),
         cmocka_unit_test_setup(device_does_not_answer, setup),
         cmocka_unit_test_setup(dma_is_refused, setup),
+        cmocka_unit_test_setup(standby_takes_over, setup),
         cmocka_unit_test_setup(guest_panics, setup),
         cmocka_unit_test_setup(guest_hangs, setup),
         cmocka_unit_test_setup(heartbeat_stands_still, setup),

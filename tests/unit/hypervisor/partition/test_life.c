@@ -5,7 +5,7 @@
  *
  * Each step that life.c calls appends a letter to a record: B blocks DMA, R resets functions, I
  * resets SPIs, C ends a channel, E discards an event, L loads, P permits DMA. Steps that are not
- * the last are in lower case.
+ * the last are in lower case. O hands functions to the standby, S waits for a change of one.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -25,6 +25,7 @@
 #include "partition/life.h"
 #include "partition/load.h"
 #include "partition/notice.h"
+#include "partition/ownership.h"
 #include "partition/recall.h"
 #include "partition/refused_dma.h"
 #include "pci/config_space.h"
@@ -55,6 +56,8 @@ static uint32_t called; /* bit n: the core of VCPU n was called without a messag
 static unsigned restarts_left, accounts, watchdogs_reset;
 static uint64_t restart_waits, earliest; /* microseconds; time */
 static const char *noticed;              /* the last event */
+static bool can_fail_over, executes;
+static unsigned settles; /* steps of the change of a function that moves, before its last one */
 
 static void note(char step)
 {
@@ -174,6 +177,38 @@ void smmu_end_change(const struct partition *own, struct smmu_change *change)
     change->has_begun = false;
 }
 
+enum step_outcome smmu_settle(const struct partition *own, struct smmu_change *change)
+{
+    (void)own;
+    assert_true(change->has_begun);
+    note(settles != 0 ? 's' : 'S');
+    change->has_begun = settles != 0;
+    return settles-- != 0 ? STEP_PENDING : STEP_DONE;
+}
+
+bool ownership_can_fail_over(const struct partition *own)
+{
+    (void)own;
+    return can_fail_over;
+}
+
+void ownership_hand_over(struct partition *own)
+{
+    (void)own;
+    note('O');
+}
+
+void ownership_begin_life(const struct partition *own)
+{
+    assert_false(executes);
+    executes = own == &partition;
+}
+
+void ownership_begin_transition(struct partition *own)
+{
+    executes = own != &partition;
+}
+
 enum step_outcome smmu_block_dma(const struct partition *own, struct smmu_change *change)
 {
     (void)own;
@@ -277,6 +312,8 @@ static int setup(void **state)
     restarts_left = accounts = watchdogs_reset = 0;
     restart_waits = earliest = 0;
     noticed = NULL;
+    can_fail_over = executes = false;
+    settles = 0;
     return 0;
 }
 
@@ -498,6 +535,51 @@ static void partition_recovers(void **state)
     assert_int_equal(accounts, 0);
 }
 
+/* The standby gets the functions once all has been reset, also if the partition stays stopped. */
+static void partition_fails_over(void **state)
+{
+    for (unsigned left = 0; left < 2; left++) {
+        (void)setup(state);
+        can_fail_over = true;
+        restarts_left = left;
+        assert_true(run(life_begin(&vcpus[0])));
+        life_request(&vcpus[0], REQUEST_FAIL_OVER);
+        assert_int_equal(run(life_continue(&vcpus[0])), left == 1);
+        assert_string_equal(record, left == 1 ? "BeErRiiIccCOlLP" : "BeErRiiIccCO");
+        assert_string_equal(
+            noticed, left == 1 ? "restarts: its standby gets its devices"
+                               : "stays stopped: it has used up its restarts. Its standby gets its "
+                                 "devices");
+    }
+}
+
+/* A function that was not reset does not move, and neither does any without a standby. */
+static void nobody_takes_over(void **state)
+{
+    (void)state;
+    restarts_left = 2;
+    assert_true(run(life_begin(&vcpus[0])));
+    life_request(&vcpus[0], REQUEST_FAIL_OVER);
+    assert_true(run(life_continue(&vcpus[0])));
+    assert_string_equal(record, "BeErRiiIccClLP");
+    can_fail_over = true;
+    reset = STEP_FAILED;
+    life_request(&vcpus[0], REQUEST_FAIL_OVER);
+    assert_false(run(life_continue(&vcpus[0])));
+    expect_stopped(REQUEST_FAILED, MANAGER_RESET_FAILED, "BeErRiiIccC");
+}
+
+/* A change of the SMMU that a stop interrupts ends first. */
+static void stop_waits_for_a_change_of_a_function_that_moves(void **state)
+{
+    (void)state;
+    assert_true(run(life_begin(&vcpus[0])));
+    partition.boot_vcpu.transition.change.has_begun = true;
+    settles = 2;
+    stop();
+    expect_stopped(REQUEST_STOPPED, 0, "ssSBeErRiiIccC");
+}
+
 /* The boot VCPU is off when another VCPU has the error, and is woken. */
 static void boot_vcpu_is_off(void **state)
 {
@@ -657,6 +739,9 @@ int main(void)
         cmocka_unit_test_setup(halted_vcpu_counts_as_stopped, setup),
         cmocka_unit_test_setup(halted_boot_vcpu_is_a_failure, setup),
         cmocka_unit_test_setup(stop_ends_a_start, setup),
+        cmocka_unit_test(partition_fails_over),
+        cmocka_unit_test_setup(nobody_takes_over, setup),
+        cmocka_unit_test_setup(stop_waits_for_a_change_of_a_function_that_moves, setup),
         cmocka_unit_test_setup(partition_recovers, setup),
         cmocka_unit_test_setup(boot_vcpu_is_off, setup),
         cmocka_unit_test_setup(restarts_are_used_up, setup),
