@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The places of records in the partition's kept memory. */
+#include "kept/places.h"
 #include "kernel/devicetree.h"
 #include "kernel/interrupt.h"
 #include "kernel/kept.h"
@@ -26,28 +27,42 @@ static size_t reserve(size_t bytes, size_t all)
     return offset;
 }
 
-enum result kept_take(size_t bytes, void **place)
+void kept_forget_places(void)
 {
-    int node = devicetree_next_compatible(-1, "bulkhead,kept");
-    uint64_t address = 0, all = 0;
-    enum result result = RESULT_NOT_FOUND;
-    size_t offset;
+    taken = 0;
+}
 
+enum result kept_find_region(const char *compatible, struct kept_region *region)
+{
+    int node = devicetree_next_compatible(-1, compatible);
+    enum result result = RESULT_NOT_FOUND;
+
+    *region = (struct kept_region){.bytes = 0};
     if (node >= 0) {
-        result = devicetree_reg(node, 0, &address, &all);
+        result = devicetree_reg(node, 0, &region->address, &region->bytes);
     }
     if (result == RESULT_OK) {
-        result = (address | all) % PAGE_BYTES != 0 ? RESULT_INVALID
-                                                   : arch_mmu_map_memory(address, (size_t)all);
+        result = (region->address | region->bytes) % PAGE_BYTES != 0
+                     ? RESULT_INVALID
+                     : arch_mmu_map_memory(region->address, (size_t)region->bytes);
     }
+    return result;
+}
+
+enum result kept_take(size_t bytes, void **place)
+{
+    struct kept_region region;
+    enum result result = kept_find_region("bulkhead,kept", &region);
+    size_t offset;
+
     if (result != RESULT_OK) {
         return result;
     }
-    offset = reserve(bytes, (size_t)all);
+    offset = reserve(bytes, (size_t)region.bytes);
     if (offset == SIZE_MAX) {
         return RESULT_OVERFLOW;
     }
-    *place = (void *)((uintptr_t)address + offset);
+    *place = (void *)((uintptr_t)region.address + offset);
     return RESULT_OK;
 }
 

@@ -5,7 +5,9 @@
 #include "discovery.h"
 #include "kernel/devicetree.h"
 #include "kernel/memory.h"
+#include "kernel/panic.h"
 #include "kernel/print.h"
+#include "kernel/standby.h"
 #include "kernel/thread.h"
 #include "kernel/time.h"
 #include "lwip/dhcp.h"
@@ -75,6 +77,10 @@ static void interface_changed(struct netif *netif)
 static void link_changed(struct netif *netif)
 {
     print("net: link %s\n", netif_is_link_up(netif) ? "up" : "down");
+    if (!netif_is_link_up(netif) && standby_has_lost_function()) {
+        print("net: the device has moved to the other partition: this one becomes its standby\n");
+        machine_restart();
+    }
 }
 
 /* Parses "10.0.2.15/24,10.0.2.2", where ",GATEWAY" is optional. Changes `text`. Returns false if it
@@ -195,6 +201,7 @@ enum result network_start(void)
     struct virtio_netif_parameters parameters;
     const char *reason = "";
 
+    standby_wait();
     if (virtio_find_network(0, &network.device) != RESULT_OK) {
         print("net: no virtio network device\n");
         return RESULT_NOT_FOUND;

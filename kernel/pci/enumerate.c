@@ -70,6 +70,18 @@ static bool probe(struct pci_function *function)
     return true;
 }
 
+/* Returns true if an earlier enumeration has found the function. */
+static bool is_known(const struct pci_host *host, const struct pci_function *function)
+{
+    for (const struct pci_function *known = host->first; known != NULL; known = known->next) {
+        if (known->bus == function->bus && known->device == function->device &&
+            known->function == function->function) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void take_in(struct enumeration *state, struct pci_function *function)
 {
     function->msix_capability = pci_find_capability(function, PCI_CAPABILITY_MSIX);
@@ -92,7 +104,7 @@ static void scan_device(struct enumeration *state, uint8_t bus, struct pci_funct
         struct pci_function function = {
             .bus = bus, .device = device, .function = index, .bridge = bridge};
 
-        if (probe(&function)) {
+        if (!is_known(state->host, &function) && probe(&function)) {
             if (index == 0 && (function.header_type & PCI_HEADER_MULTI_FUNCTION) != 0) {
                 count = 8;
             }

@@ -6,6 +6,7 @@
 #include "kernel/devicetree.h"
 #include "kernel/pci.h"
 #include "pci/pci_private.h"
+#include <devices/pci_registers.h>
 
 #define BUS_BYTES UINT64_C(0x100000)
 
@@ -113,6 +114,31 @@ static enum result read_buses(struct pci_host *host, uint64_t ecam_bytes)
     host->first_bus = (uint8_t)first;
     host->last_bus = (uint8_t)last;
     return RESULT_OK;
+}
+
+bool pci_is_present(uint16_t address)
+{
+    uint32_t vendor;
+
+    if (the_host.node < 0 || address >> 8 < the_host.first_bus ||
+        address >> 8 > the_host.last_bus) {
+        return false;
+    }
+    vendor = pci_access_read((uint8_t)(address >> 8), (uint8_t)address, PCI_VENDOR_ID, 2);
+    return vendor != 0xFFFF && vendor != 0; /* as in enumerate.c */
+}
+
+enum result pci_rescan(void)
+{
+    struct pci_host *host = &the_host;
+    enum result result;
+
+    if (host->node < 0) {
+        return RESULT_NOT_FOUND;
+    }
+    result = pci_enumerate(host);
+    pci_assign(host);
+    return result;
 }
 
 enum result pci_init(void)

@@ -46,6 +46,14 @@ struct pci_function {
 enum result pci_init(void);
 struct pci_function *pci_first(void);
 
+/* Returns true if there is a function at an address, bus << 8 | device << 3 | function, on a bus of
+ * the host bridge. pci_first() may not have it: then pci_rescan() finds it. */
+bool pci_is_present(uint16_t address);
+/* Enumerates once more, and adds the functions that were not there before to the list. Those that
+ * were are not changed. Not for functions behind bridges. Results as those of pci_init(). Not while
+ * another thread uses the list. */
+enum result pci_rescan(void);
+
 /* Access `bytes`, 1, 2 or 4, of configuration space at a naturally aligned `offset` < 4096. With
  * other arguments a read returns all ones, and a write does nothing. */
 uint32_t pci_config_read(const struct pci_function *function, uint16_t offset, unsigned bytes);

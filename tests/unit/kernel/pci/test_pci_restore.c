@@ -52,10 +52,43 @@ static void test_restore(void **state)
     }
 }
 
+/* A function comes to an empty slot. The one that was there before keeps its addresses and its
+ * command. */
+static void test_rescan(void **state)
+{
+    struct fake_function *first = fake_add(NULL, 2, 0, NIC), *second;
+    struct pci_function *known;
+    uint64_t address;
+
+    (void)state;
+    pci_model_bar(&first->pci, 1, 0x4000, 0);
+    assert_int_equal(fake_enumerate(), RESULT_OK);
+    known = pci_first();
+    address = known->bar[1].address;
+    pci_enable(known);
+    assert_true(pci_is_present(0x10));
+    assert_false(pci_is_present(0x18));
+    assert_int_equal(pci_rescan(), RESULT_OK); /* nothing has come */
+    assert_null(known->next);
+    second = fake_add(NULL, 3, 0, NIC);
+    pci_model_bar(&second->pci, 1, 0x4000, 0);
+    assert_true(pci_is_present(0x18));
+    assert_int_equal(pci_rescan(), RESULT_OK);
+    assert_ptr_equal(pci_first(), known);
+    assert_int_equal(known->bar[1].address, address);
+    assert_int_not_equal(pci_config_read(known, PCI_COMMAND, 2) & PCI_COMMAND_MASTER, 0);
+    assert_non_null(known->next);
+    assert_int_equal(known->next->device, 3);
+    assert_int_not_equal(known->next->bar[1].address, 0);
+    assert_int_not_equal(known->next->bar[1].address, address);
+    assert_null(known->next->next);
+}
+
 int main(int count, char **arguments)
 {
     const struct CMUnitTest tests[] = {
         PCI_TEST(test_restore),
+        PCI_TEST(test_rescan),
     };
 
     return pci_fixture_load(count, arguments)
