@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from support.bare_guest import build_guest
+from support.failover_system import NET, READY, STANDBY, FailoverRun
 from support.managed_system import DEDICATED, WORK, ManagedRun
 from support.rogue_system import StartGuest, Way, id_of, start
 from support.stretches import plugin_option
@@ -20,6 +21,7 @@ from support.written_system import boot
 
 from bulkhead.building.build import guest_image
 from bulkhead.managing.partitions import Command
+from bulkhead.running.network import Namespace
 
 # These attacks make the hypervisor execute most of its code: they access the registers of every
 # device, make calls, and print.
@@ -49,13 +51,14 @@ def _hypervisor(way: Way) -> str:
     return names.get(way, "hypervisor-listed")
 
 
-def _longest(log: Path) -> dict[str, int]:
-    """Return the longest stretch so far, by how it ended."""
+def _longest(log: Path, only_core: int | None = None) -> dict[str, int]:
+    """Return the longest stretch so far, of all cores or of one, by how it ended."""
     whole, _, _ = log.read_text().rpartition("\n")
     longest = {"return": 0, "wait": 0}
     for line in whole.splitlines():
-        end, _, instructions, _ = line.split()
-        longest[end] = max(longest[end], int(instructions))
+        end, core, instructions, _ = line.split()
+        if only_core in (None, int(core)):
+            longest[end] = max(longest[end], int(instructions))
     return longest
 
 
@@ -252,3 +255,24 @@ def test_windows_of_many_interrupts_keep_the_bound(
     longest = _longest(log)
     assert 0 < longest["return"] <= _EXIT_MAX
     assert 0 < longest["wait"] <= _SHARED_STEP_MAX
+
+
+@pytest.mark.parametrize(
+    "way", [Way.DIRECT, pytest.param(Way.SHARED, marks=pytest.mark.long)], ids=id_of
+)
+def test_functions_that_move_keep_the_bound(
+    start_guest: StartGuest, tmp_path: Path, namespace: Namespace, way: Way
+) -> None:
+    """By orders, and after an error of their owner."""
+    log = tmp_path / "stretches.log"
+    plugin = ("-plugin", plugin_option(log, f"{_hypervisor(way)}-managed-health-moving"))
+    run = FailoverRun(start_guest, tmp_path, namespace, way, plugin)
+    for owner, name in ((STANDBY, "net2"), (NET, "net")):
+        assert run.give(owner).result == 0
+        run.says(rf"{name}\| {READY}")
+    run.wait_for_count("net2| standby: waits", 2)
+    assert run.order(Command.CRASH, NET).result == 0
+    run.says(rf"net2\| {READY}")
+    longest = _longest(log, only_core=1)  # that of `net`, which it may share with `net2`
+    assert 0 < longest["return"] <= _EXIT_MAX
+    assert 0 < longest["wait"] <= (_SHARED_STEP_MAX if way == Way.SHARED else _STEP_MAX)

@@ -172,7 +172,7 @@ def test_log_that_is_written_meanwhile() -> None:
         (Memory(written={1: 1}), "partition 'control' is damaged: record 0 is in the place of 1"),
         (Memory(written={0: 1 << 63}), "partition 'net' is damaged: .* records after"),
         (Memory(([record(1, error=8)], ())), "record 1 has error 8 and action 0"),
-        (Memory(([record(1, action=4)], ())), "record 1 has error 0 and action 4"),
+        (Memory(([record(1, action=5)], ())), "record 1 has error 0 and action 5"),
     ],
 )
 def test_damaged_memory(memory: Memory, message: str) -> None:

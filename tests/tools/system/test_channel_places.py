@@ -193,7 +193,7 @@ def test_doorbells_are_spare_edge_triggered_interrupts() -> None:
 def test_description() -> None:
     placed = _made(_system(*_ALL))
     head = describe(placed)
-    assert (head.channel_count, head.reserved) == (3, 0)
+    assert (head.channel_count, head.movable_count) == (3, 0)
     for number, (channel, section, names) in enumerate(
         (
             (_COMMANDS, 68 * _KIB, (0, 1)),

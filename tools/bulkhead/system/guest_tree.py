@@ -226,6 +226,17 @@ def _own_nodes(place: Place, board: BoardTree) -> Iterator[str]:
     yield '\t\tcompatible = "arm,psci-1.0", "arm,psci-0.2";'
     yield '\t\tmethod = "hvc";'
     yield "\t};"
+    yield from _recovery_nodes(place, board)
+    for end in place.channels:
+        if not end.is_function:
+            yield from _channel_node(end, board)
+    if place.channel_host:
+        yield from _channel_host(place, place.channel_host, board)
+    if place.dax:
+        yield from _dax_node(place.dax.region)
+
+
+def _recovery_nodes(place: Place, board: BoardTree) -> Iterator[str]:
     if place.partition.health:  # our kernel then reports its panics
         yield "\thealth {"
         yield '\t\tcompatible = "bulkhead,health";'
@@ -239,13 +250,6 @@ def _own_nodes(place: Place, board: BoardTree) -> Iterator[str]:
         yield '\t\tcompatible = "bulkhead,movable";'
         yield f"\t\tfunctions = {_cells([each.number for each in place.partner_functions])};"
         yield "\t};"
-    for end in place.channels:
-        if not end.is_function:
-            yield from _channel_node(end, board)
-    if place.channel_host:
-        yield from _channel_host(place, place.channel_host, board)
-    if place.dax:
-        yield from _dax_node(place.dax.region)
 
 
 def _reserved_memory(place: Place) -> Iterator[str]:
