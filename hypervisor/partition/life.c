@@ -455,7 +455,7 @@ static enum life_step continue_transition(struct vcpu *vcpu)
 }
 
 /* Returns the report of what follows from an error that restarts the partition. One report, because
- * a second one would be printed in the same step (partition/notice.h). */
+ * a third one that is left would be dropped (partition/notice.h). */
 static const char *recovery_report(uint32_t request, bool restarts, bool fails_over)
 {
     if (!restarts) {

@@ -12,19 +12,19 @@ void notice_fault(struct vcpu *vcpu, enum fault_kind kind)
     vcpu->notice.has_flushed = false;
 }
 
-static void print_event(struct vcpu *vcpu)
-{
-    terminal_print_event(vcpu->partition, "%s", vcpu->notice.event);
-    vcpu->notice.event = NULL;
-}
-
 void notice_event(struct vcpu *vcpu, const char *event)
 {
-    if (vcpu->notice.event != NULL) {
-        print_event(vcpu);
-    }
-    vcpu->notice.event = event;
+    vcpu->notice.events[vcpu->notice.events[0] != NULL] = event;
     vcpu->notice.has_flushed = false;
+}
+
+static void print_event(struct vcpu *vcpu)
+{
+    struct notice *notice = &vcpu->notice;
+
+    terminal_print_event(vcpu->partition, "%s", notice->events[0]);
+    notice->events[0] = notice->events[1];
+    notice->events[1] = NULL;
 }
 
 static void print_fault(const struct vcpu *vcpu, enum fault_kind kind)
@@ -70,7 +70,7 @@ void notice_report(struct vcpu *vcpu)
         print_fault(vcpu, notice->fault);
         notice->fault = FAULT_NONE;
         notice->has_to_send = true;
-    } else if (notice->event != NULL) {
+    } else if (notice->events[0] != NULL) {
         print_event(vcpu);
     }
 }

@@ -14,9 +14,9 @@
 /* Notes a fault that is recorded in the VCPU's page. */
 void notice_fault(struct vcpu *vcpu, enum fault_kind kind);
 
-/* Notes an event of the VCPU's partition. Prints an earlier one at once if it is not reported yet:
- * a key follows another one, for example. `event`: the report after the partition's name, a
- * constant. */
+/* Notes an event of the VCPU's partition. Of more than two that are not reported yet, the last but
+ * one is dropped: an order that another one has replaced before it began. `event`: the report after
+ * the partition's name, a constant. */
 void notice_event(struct vcpu *vcpu, const char *event);
 
 /* Returns true if something is noted and not reported. */
@@ -24,7 +24,7 @@ static inline bool notice_is_left(const struct vcpu *vcpu)
 {
     const struct notice *notice = &vcpu->notice;
 
-    return notice->fault != FAULT_NONE || notice->event != NULL || notice->has_to_send;
+    return notice->fault != FAULT_NONE || notice->events[0] != NULL || notice->has_to_send;
 }
 
 /* Takes the next step of the reports that are left, an entry's work: prints the last line of the

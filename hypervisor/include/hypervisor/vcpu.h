@@ -73,9 +73,10 @@ enum fault_kind {
  * (partition/notice.h). */
 struct notice {
     enum fault_kind fault; /* recorded in the report page; FAULT_NONE: there is none */
-    const char *event;     /* of its partition, "restarts" for example; NULL: there is none */
-    bool has_flushed;      /* the guest's last line was printed */
-    bool has_to_send;      /* the report of a fault was added to the terminal's output */
+    /* Of its partition, the older one first; "restarts" for example. NULL: there is none. */
+    const char *events[2];
+    bool has_flushed; /* the guest's last line was printed */
+    bool has_to_send; /* the report of a fault was added to the terminal's output */
 };
 
 struct vcpu {

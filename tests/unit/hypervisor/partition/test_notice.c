@@ -163,14 +163,26 @@ static void test_event_after_a_fault(void **state)
     assert_string_equal(output, "flush; flush; DMA; send; restarts; ");
 }
 
-/* None is lost. */
+/* Each is printed in a step of its own: an entry has room for one. */
 static void test_two_events(void **state)
 {
     (void)state;
     notice_event(&vcpu, "is stopped");
     notice_event(&vcpu, "restarts");
-    assert_int_equal(report(), 2);
-    assert_string_equal(output, "is stopped; flush; restarts; ");
+    assert_string_equal(output, "");
+    assert_int_equal(report(), 3);
+    assert_string_equal(output, "flush; is stopped; restarts; ");
+}
+
+/* The oldest is what has happened, the last is what will be. */
+static void test_three_events(void **state)
+{
+    (void)state;
+    notice_event(&vcpu, "restarts");
+    notice_event(&vcpu, "is stopped");
+    notice_event(&vcpu, "starts");
+    assert_int_equal(report(), 3);
+    assert_string_equal(output, "flush; restarts; starts; ");
 }
 
 int main(void)
@@ -185,6 +197,7 @@ int main(void)
         cmocka_unit_test_setup(test_fault_at_an_unknown_address, prepare),
         cmocka_unit_test_setup(test_event_after_a_fault, prepare),
         cmocka_unit_test_setup(test_two_events, prepare),
+        cmocka_unit_test_setup(test_three_events, prepare),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
