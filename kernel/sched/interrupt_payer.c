@@ -3,7 +3,6 @@
 #include "interrupt/scheduler_hooks.h"
 #include "sched/charge.h"
 #include "sched/core.h"
-#include "sched/urgency.h"
 #include "time/clock.h"
 #include "time/timer.h"
 
@@ -30,14 +29,15 @@ static struct vcpu *name_payer(struct core *core, uint8_t id)
 }
 
 /* Returns the counter value until which the payer's interrupts should wait; 0: they need not. A
- * decision that comes before is early enough: then the interrupted thread's budget has ended. */
+ * decision that comes before is early enough: then the interrupted thread's budget has ended. They
+ * wait for threads in the background, too: callbacks of several timers, each of which is due again
+ * when the others have returned, would leave no thread any time. */
 static uint64_t wait_of(struct core *core, struct vcpu *payer)
 {
     uint64_t now = core->interrupt_began;
     uint64_t resumes;
 
-    if (payer == NULL || core->current == NULL ||
-        urgency_level(thread_urgency(core->current)) == URGENCY_BACKGROUND) {
+    if (payer == NULL || core->current == NULL) {
         return 0;
     }
     resumes = policy_resumes(&core->policy, payer, now);
