@@ -29,15 +29,15 @@ static struct vcpu *name_payer(struct core *core, uint8_t id)
     return payer;
 }
 
-/* Returns the counter value until which the payer's timers and interrupts should wait; 0: they need
- * not. A decision that comes before is early enough: then the interrupted thread's budget has
- * ended. */
+/* Returns the counter value until which the payer's interrupts should wait; 0: they need not. A
+ * decision that comes before is early enough: then the interrupted thread's budget has ended. */
 static uint64_t wait_of(struct core *core, struct vcpu *payer)
 {
     uint64_t now = core->interrupt_began;
     uint64_t resumes;
 
-    if (payer == NULL || core->current == NULL) {
+    if (payer == NULL || core->current == NULL ||
+        urgency_level(thread_urgency(core->current)) == URGENCY_BACKGROUND) {
         return 0;
     }
     resumes = policy_resumes(&core->policy, payer, now);
@@ -54,21 +54,13 @@ static uint64_t wait_time(struct core *core, struct vcpu *payer)
     return until == 0 ? 0 : clock_time(until);
 }
 
-static bool executes_background(const struct core *core)
-{
-    return core->current != NULL &&
-           urgency_level(thread_urgency(core->current)) == URGENCY_BACKGROUND;
-}
-
-/* In the background they need not wait: the payer's thread may be the one that executes there, and
- * its driver limits how often they come. */
 uint64_t scheduler_interrupt_pay(uint8_t *payer)
 {
     struct core *core = core_this();
     struct vcpu *vcpu = name_payer(core, *payer);
 
     *payer = id_of(vcpu);
-    return vcpu == NULL || executes_background(core) ? 0 : wait_time(core, vcpu);
+    return vcpu == NULL ? 0 : wait_time(core, vcpu);
 }
 
 uint8_t scheduler_caller_vcpu(void)
@@ -83,8 +75,6 @@ uint8_t timers_armer(uint8_t current)
     return core_this()->interrupt_depth != 0 ? current : scheduler_caller_vcpu();
 }
 
-/* They wait in the background, too: callbacks of several timers, each of which is due again when
- * the others have returned, would leave no thread any time. */
 uint64_t timers_wait_for(uint8_t payer)
 {
     struct core *core = core_this();
