@@ -174,9 +174,7 @@ int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_info *info, int a
                         char **arguments)
 {
     (void)info;
-    for (int i = 0; i < argument_count; i++) {
-        parse(arguments[i]);
-    }
+    plugin_parse(argument_count, arguments, parse);
     if (plugin.start == 0 || plugin.entry_count == 0 || plugin.log == NULL) {
         (void)fputs("entries: the arguments start=ADDRESS, log=PATH and entry=WORD are required\n",
                     stderr);

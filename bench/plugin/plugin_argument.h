@@ -15,4 +15,12 @@ static inline const char *plugin_argument(const char *argument, const char *name
     return strncmp(argument, name, length) == 0 ? argument + length : NULL;
 }
 
+/* Parses all arguments, each by one call. */
+static inline void plugin_parse(int count, char *const *arguments, void (*parse)(const char *))
+{
+    for (int i = 0; i < count; i++) {
+        parse(arguments[i]);
+    }
+}
+
 #endif

@@ -27,7 +27,7 @@ FOLDER = BENCHES / "recovery"
 PAIR = FOLDER / "pair.toml"
 SERVER, CLIENT = "server", "client"
 SERVER_ADDRESS, _CLIENT_ADDRESS = "10.0.0.1", "10.0.0.2"
-# What Linux executes is then the same in each run.
+# With these arguments Linux executes the same instructions in each run.
 LINUX_ARGUMENTS = "quiet panic=-1 nokaslr norandmaps mitigations=off"
 _ASKER = "asker"
 _END = rf"(?m)^{CLIENT}\| {_ASKER}: done"

@@ -141,9 +141,7 @@ int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_info *info, int a
                         char **arguments)
 {
     (void)info;
-    for (int i = 0; i < argument_count; i++) {
-        parse(arguments[i]);
-    }
+    plugin_parse(argument_count, arguments, parse);
     if (plugin.text.bytes == 0 || plugin.text.at == 0 || plugin.word_count == 0 ||
         plugin.log == NULL) {
         (void)fputs("phases: text=PATH, at=ADDRESS, word=ADDRESS and log=PATH are required\n",

@@ -80,9 +80,7 @@ int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_info *info, int a
                         char **arguments)
 {
     (void)info;
-    for (int i = 0; i < argument_count; i++) {
-        parse(arguments[i]);
-    }
+    plugin_parse(argument_count, arguments, parse);
     if (plugin.from == 0 || plugin.to == 0 || plugin.mark == 0 || plugin.log == NULL) {
         (void)fputs("requests: from=ADDRESS, to=ADDRESS, mark=ADDRESS and log=PATH are required\n",
                     stderr);

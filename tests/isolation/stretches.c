@@ -167,9 +167,7 @@ int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_info *info, int a
                         char **arguments)
 {
     (void)info;
-    for (int i = 0; i < argument_count; i++) {
-        parse(arguments[i]);
-    }
+    plugin_parse(argument_count, arguments, parse);
     if (plugin.text.bytes == 0 || plugin.text.at == 0 || plugin.first == 0 || plugin.log == NULL) {
         (void)fputs("stretches: text=PATH, at=ADDRESS, first=ADDRESS and log=PATH are required\n",
                     stderr);

@@ -288,9 +288,7 @@ int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_info *info, int a
                         char **arguments)
 {
     (void)info;
-    for (int i = 0; i < argument_count; i++) {
-        parse(arguments[i]);
-    }
+    plugin_parse(argument_count, arguments, parse);
     if (plugin.control == NULL || plugin.memory == NULL || plugin.base == 0) {
         (void)fputs("faults: control=PATH, memory=NAME and base=ADDRESS are required\n", stderr);
         return -1;

@@ -149,7 +149,7 @@ static uint32_t translated_by(void)
     return vmid - 1;
 }
 
-/* What holds after each step. */
+/* Checks after a step that one partition at most reaches the function. */
 static void check(void)
 {
     unsigned seeing = sees(0) + sees(1), spis = has_spi(0) + has_spi(1);
