@@ -445,7 +445,7 @@ class Vcpu(LittleEndianStructure):
         ("number", c_uint32),
         ("_196", c_uint8 * 4),
         ("services", c_uint64),
-        ("_208", c_uint8 * 3456),
+        ("_208", c_uint8 * 3464),
     )
 
 
