@@ -96,6 +96,7 @@ _ATTACKS = (
     *(("sleep", 31, 10, 1000, sleep) for sleep in (200, 1000, 100_000)),
     *(("sleep", 7, 40, 1000, sleep) for sleep in (5000, 20_000, 1_000_000)),
     *((kind, 5, 6, 100, 1000) for kind in ("callback", "posting", "interrupt")),
+    *(("callback", 8, 4, 100, sleep) for sleep in (700, 1100)),
     *((kind, 5, 6, 100, 0) for kind in ("post", "condition", "yield", "pieces")),
     *((kind, 31, 10, 1000, 0) for kind in ("post", "condition", "yield", "pieces")),
 )  # fmt: skip

@@ -24,6 +24,12 @@
  * an interrupt that cannot be disabled must not fill the console. */
 #define REPORTS_MAX 8u
 
+/* So many interrupts of a VCPU without budget are handled until it has budget again; then the
+ * interrupt is masked. A driver that suppresses its device's interrupts until its thread has run
+ * may get some more before the device sees that (virtio/net/interrupt.c), and in a partition each
+ * access to the Distributor is an exit. */
+#define UNPAID_MAX 4u
+
 struct handler {
     struct handler *next;
     interrupt_handler function;
@@ -34,6 +40,8 @@ struct handler {
     bool is_alarm;  /* the clock's, which is never masked, and whose timers name the payers */
     bool is_masked; /* by interrupt_mask() */
     bool is_held;   /* masked until `release` expires */
+    uint8_t unpaid; /* handled without budget before `waits_until` */
+    uint64_t waits_until;
     struct timer release;
 };
 
@@ -123,6 +131,8 @@ enum result interrupt_attach(uint32_t number, enum interrupt_trigger trigger,
     handler->is_alarm = false;
     handler->is_masked = false;
     handler->is_held = false;
+    handler->unpaid = 0;
+    handler->waits_until = 0;
     timer_init(&handler->release, end_hold, handler);
     state = interrupts_save();
     result = insert(handler);
@@ -230,14 +240,28 @@ void interrupt_set_alarm(uint32_t number)
     find(number)->is_alarm = true;
 }
 
+/* Counts an interrupt of a VCPU that has no budget until a time. Returns true if it is the last one
+ * that is handled before. */
+static bool is_last_unpaid(struct handler *handler, uint64_t until)
+{
+    if (time_now() >= handler->waits_until) {
+        handler->waits_until = until;
+        handler->unpaid = 0;
+    }
+    handler->unpaid++;
+    return handler->unpaid >= UNPAID_MAX;
+}
+
 /* Lets the VCPU that a device's interrupt was for pay for it. While that VCPU has no budget, the
- * interrupt takes no time from the others', because it is masked. A shared interrupt is not masked:
- * it may be for several VCPUs. Not inline, because the clock's interrupt does not need it. */
+ * interrupt takes no more time from the others' than UNPAID_MAX, because it is masked then. A
+ * shared interrupt is not masked: it may be for several VCPUs. Not inline, because the clock's
+ * interrupt does not need it. */
 __attribute__((noinline)) static void charge_payer(struct handler *handler)
 {
     uint64_t until = scheduler_interrupt_pay(&handler->payer);
 
-    if (until != 0 && !is_shared(handler) && !handler->is_masked) {
+    if (until != 0 && !is_shared(handler) && !handler->is_masked &&
+        is_last_unpaid(handler, until)) {
         handler->is_held = true;
         handler->release.armer = handler->payer;
         arch_interrupt_disable(handler->number);

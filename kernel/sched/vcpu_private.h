@@ -30,6 +30,8 @@ struct vcpu {
     uint64_t free_end_at;  /* value of record->received at which an end of the budget is free */
     uint64_t wanted_since; /* counter value from which on a runnable thread has had its budget */
     uint64_t blocked_at;   /* counter value at which the VCPU was created, or last blocked */
+    uint64_t few_until;    /* counter value until which `few` counts */
+    unsigned few;          /* callbacks in the background without budget (interrupt_payer.c) */
     struct list threads;   /* bound threads, by standing.bound_node */
     unsigned waiting[VCPU_MAX]; /* I/O VCPU: threads of VCPU id n + 1 that wait for its work */
 };

@@ -188,11 +188,13 @@ static inline void expire(struct timer_queue *queue, struct timer *timer, uint64
     }
 }
 
-/* The first timer is due, and need not wait for the conversion of the time. */
+/* The first timer is due, and need not wait for the conversion of the time. Of several timers, each
+ * is charged alone, unless all of them end waits: threads that are woken are told apart anyway. */
 void timers_expire(struct timer_queue *timers, uint64_t due_at, uint64_t ticks)
 {
     uint64_t sequence_end = timers->next_sequence;
     struct timer *timer = timers->root;
+    bool are_waits = timer->is_wait;
     uint64_t now;
 
     timer_queue_remove(timers, timer);
@@ -200,6 +202,10 @@ void timers_expire(struct timer_queue *timers, uint64_t due_at, uint64_t ticks)
     now = clock_time(ticks);
     timer = timer_queue_pop_due(timers, now, sequence_end);
     while (timer != NULL) {
+        are_waits = are_waits && timer->is_wait;
+        if (!are_waits) {
+            timers_next();
+        }
         expire(timers, timer, clock_alarm_ticks(timer->deadline), ticks);
         timer = timer_queue_pop_due(timers, now, sequence_end);
     }

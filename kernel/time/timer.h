@@ -28,13 +28,16 @@ struct timer_queue *timers_this(void) __attribute__((const));
 void timers_first_changed(void);
 
 /* Returns the id of the VCPU that pays for what the running thread does, 0 for none; in an
- * interrupt `current`. Defined in sched/interrupt_payer.c, as the next two. */
+ * interrupt `current`. Defined in sched/interrupt_payer.c, as the next three. */
 uint8_t timers_armer(uint8_t current);
 
 /* Returns the time, in nanoseconds since boot, until which the expirations that this VCPU pays for
  * should wait, because it has no budget, and the interrupted thread has; 0: they need not wait. If
  * they have to wait, the VCPU pays for the interrupt. */
 uint64_t timers_wait_for(uint8_t payer);
+
+/* Another timer follows in the same interrupt. Whoever pays for the interrupt pays until now. */
+void timers_next(void);
 
 /* A callback has returned. If it woke no thread, `armer` pays for the interrupt. Returns the id of
  * the VCPU that pays; 0: none. */

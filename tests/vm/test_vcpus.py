@@ -90,7 +90,9 @@ def test_refused_small_budget(start_guest: StartGuest) -> None:
 
 
 # Kind, VCPUs, budget and period in microseconds, nanoseconds of sleep (bench/vcpu/guest/attack.c).
-ATTACKS = ("sleep/5/6/100/1000", "post/5/6/100/0", "interrupt/5/6/100/1000")
+ATTACKS = (
+    "sleep/5/6/100/1000", "post/5/6/100/0", "interrupt/5/6/100/1000", "callback/8/4/100/700",
+)  # fmt: skip
 MORE_ATTACKS = (
     "sleep/31/10/1000/200", "sleep/31/10/1000/100000", "sleep/1/30/100/1000",
     "sleep/7/40/1000/20000", "posting/5/6/100/1000", "callback/31/10/1000/1000",

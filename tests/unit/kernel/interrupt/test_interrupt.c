@@ -32,6 +32,7 @@ static struct {
     unsigned ended, configured, printed, masked;
     unsigned charged; /* scheduler_interrupt_next() */
     bool no_memory;
+    uint64_t now;          /* time_now() */
     uint64_t wait_until;   /* scheduler_interrupt_pay() */
     struct timer *release; /* armed; NULL: none */
 } controller;
@@ -149,6 +150,11 @@ void scheduler_interrupt_next(void)
 uint8_t scheduler_caller_vcpu(void)
 {
     return 2;
+}
+
+uint64_t time_now(void)
+{
+    return controller.now;
 }
 
 uint64_t scheduler_interrupt_pay(uint8_t *payer)
@@ -411,8 +417,23 @@ static void release(void)
     controller.masked = 0;
 }
 
-/* An interrupt whose VCPU has no budget is masked until that has budget, or until its owner unmasks
- * it after that. */
+/* Raises an interrupt whose VCPU has no budget, as often as it is handled before it is masked. */
+static void raise_until_held(uint32_t number)
+{
+    controller.now = controller.wait_until;
+    controller.wait_until += 500;
+    for (unsigned i = 0; i < 4; i++) {
+        assert_true(controller.enabled[number]);
+        interrupt_raise(number);
+        interrupt_dispatch();
+        controller.now++;
+    }
+    assert_false(controller.enabled[number]);
+    assert_int_equal(controller.release->deadline, controller.wait_until);
+}
+
+/* An interrupt whose VCPU has no budget is handled some times, and masked then until that has
+ * budget, or until its owner unmasks it after that. */
 static void test_hold(void **state)
 {
     unsigned one = 1;
@@ -421,21 +442,19 @@ static void test_hold(void **state)
     assert_int_equal(interrupt_attach(20, INTERRUPT_LEVEL, count, &one), RESULT_OK);
     interrupt_set_alarm(20);
     controller.wait_until = 500;
-    interrupt_raise(20);
-    interrupt_dispatch();
+    for (unsigned i = 0; i < 10; i++) {
+        interrupt_raise(20);
+        interrupt_dispatch();
+    }
     assert_true(controller.enabled[20]); /* never the clock's */
     assert_int_equal(interrupt_attach(21, INTERRUPT_LEVEL, count, &one), RESULT_OK);
-    interrupt_raise(21);
-    interrupt_dispatch();
-    assert_false(controller.enabled[21]);
-    assert_int_equal(controller.release->deadline, 500);
+    raise_until_held(21);
     assert_int_equal(controller.release->armer, 1);
     assert_int_equal(interrupt_unmask(21), RESULT_OK);
     assert_false(controller.enabled[21]);
     release();
     assert_true(controller.enabled[21]);
-    interrupt_raise(21);
-    interrupt_dispatch();
+    raise_until_held(21);
     assert_int_equal(interrupt_mask(21), RESULT_OK);
     release();
     assert_false(controller.enabled[21]);
@@ -443,16 +462,35 @@ static void test_hold(void **state)
     assert_true(controller.enabled[21]);
     /* A shared interrupt may be for several VCPUs. */
     assert_int_equal(interrupt_attach(21, INTERRUPT_LEVEL, count, &calls), RESULT_OK);
-    interrupt_raise(21);
-    interrupt_dispatch();
+    for (unsigned i = 0; i < 10; i++) {
+        interrupt_raise(21);
+        interrupt_dispatch();
+    }
     assert_true(controller.enabled[21]);
     assert_int_equal(interrupt_detach(21, count, &calls), RESULT_OK);
-    interrupt_raise(21);
-    interrupt_dispatch();
-    assert_false(controller.enabled[21]);
+    raise_until_held(21);
     assert_int_equal(interrupt_detach(21, count, &one), RESULT_OK);
     assert_null(controller.release);
     assert_int_equal(interrupt_detach(20, count, &one), RESULT_OK);
+}
+
+/* The few that a device sends before it sees that its interrupts are suppressed mask nothing. */
+static void test_few_without_budget(void **state)
+{
+    unsigned one = 1;
+
+    (void)state;
+    assert_int_equal(interrupt_attach(21, INTERRUPT_LEVEL, count, &one), RESULT_OK);
+    for (unsigned period = 0; period < 10; period++) {
+        controller.now = controller.wait_until;
+        controller.wait_until += 500;
+        for (unsigned i = 0; i < 3; i++) {
+            interrupt_raise(21);
+            interrupt_dispatch();
+        }
+        assert_true(controller.enabled[21]);
+    }
+    assert_int_equal(interrupt_detach(21, count, &one), RESULT_OK);
 }
 
 static void test_spurious(void **state)
@@ -500,6 +538,7 @@ int main(void)
         cmocka_unit_test_setup(test_unknown, reset),
         cmocka_unit_test_setup(test_storm, reset),
         cmocka_unit_test_setup(test_hold, reset),
+        cmocka_unit_test_setup(test_few_without_budget, reset),
         cmocka_unit_test_setup(test_spurious, reset),
         cmocka_unit_test_setup(test_trace, reset),
     };

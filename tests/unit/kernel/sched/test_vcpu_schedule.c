@@ -8,6 +8,7 @@
 #include "kernel/vcpu.h"
 #include "kernel_fixture.h"
 #include "sched/core.h"
+#include "sched/scheduler.h"
 #include <string.h>
 
 #define TICKS 128u
@@ -322,6 +323,60 @@ static void test_each_interrupt_is_charged(void **state)
 {
     (void)state;
     kernel_run(init_two_interrupts);
+}
+
+static void sleep_and_spin(void *name)
+{
+    thread_sleep_until(4);
+    spin(name);
+}
+
+static void take_3_ticks(struct timer *timer, void *argument)
+{
+    (void)timer;
+    (void)argument;
+    host_clock_advance(3);
+}
+
+/* At 4 a thread wakes up and a callback is called, from 4 to 7, one of them first. */
+static void wake_up_beside_callback(bool callback_first)
+{
+    struct timer timer;
+
+    begin_schedule(100);
+    CHECK_EQUAL(
+        vcpu_bind_thread(start("woken", 5, sleep_and_spin, "w"), make_vcpu(SCHED_SPORADIC, 5, 20)),
+        0);
+    (void)start("other", 7, spin, "o");
+    timer_init(&timer, take_3_ticks, NULL);
+    if (callback_first) {
+        timer_arm(&timer, 4);
+    }
+    run_until(1);
+    if (!callback_first) {
+        timer_arm(&timer, 4);
+    }
+    thread_sleep_until(30);
+    CHECK_EQUAL(timer.payer, 0);
+    check_timeline("oooo   wwwwwoooooooooooowwwwwo");
+}
+
+static void init_callback_after_a_wake_up(void)
+{
+    wake_up_beside_callback(false);
+}
+
+static void init_callback_before_a_wake_up(void)
+{
+    wake_up_beside_callback(true);
+}
+
+/* The VCPU of the thread that wakes up does not pay for the callback, which wakes no thread. */
+static void test_callback_beside_a_wake_up_is_not_charged(void **state)
+{
+    (void)state;
+    kernel_run(init_callback_after_a_wake_up);
+    kernel_run(init_callback_before_a_wake_up);
 }
 
 /* A device: an interrupt posts `requested`, the I/O thread works and wakes the client. */
@@ -759,6 +814,82 @@ static void test_budget_around_a_loan_returns_at_once(void **state)
     kernel_run(init_budget_around_a_loan);
 }
 
+static unsigned callbacks;
+
+static void count_callback(struct timer *timer, void *argument)
+{
+    (void)timer;
+    (void)argument;
+    callbacks++;
+}
+
+/* Has a callback at each tick, and budget for the first two of 40. */
+static void call_each_tick(void *argument)
+{
+    timer_arm_periodic(argument, 1, 1, TIMER_SKIP_MISSED);
+    for (;;) {
+        host_clock_advance(1);
+    }
+}
+
+/* Returns the number of callbacks until `time`. The thread that calls has no budget. */
+static unsigned callbacks_until(uint64_t time)
+{
+    unsigned before = callbacks;
+
+    host_clock_advance(time - time_now());
+    return callbacks - before;
+}
+
+/* The timer is static, because it stays armed. */
+static void start_caller(struct timer *timer)
+{
+    struct thread *caller = start("caller", 10, call_each_tick, timer);
+
+    callbacks = 0;
+    timer_init(timer, count_callback, NULL);
+    CHECK_EQUAL(vcpu_bind_thread(caller, make_vcpu(SCHED_SPORADIC, 2, 40)), 0);
+}
+
+static void init_callbacks_without_preemption(void)
+{
+    static struct timer timer;
+
+    start_caller(&timer);
+    run_until(4);
+    scheduler_preemption_disable();
+    CHECK_EQUAL(callbacks_until(39), 0);
+    scheduler_preemption_enable();
+    CHECK(callbacks_until(80) > 0);
+}
+
+/* Preemption is disabled while memory is allocated, also by a thread without budget. Threads with
+ * budget wait for the end of that, and callbacks of a VCPU without budget would delay it. */
+static void test_callbacks_do_not_prolong_a_section_without_preemption(void **state)
+{
+    (void)state;
+    kernel_run(init_callbacks_without_preemption);
+}
+
+/* At 1 and 2, and without budget at 3 to 6; then at 40 to 42, and without budget at 43 to 46. */
+static void init_callbacks_in_the_background(void)
+{
+    static struct timer timer;
+
+    start_caller(&timer);
+    run_until(4);
+    CHECK_EQUAL(callbacks, 4);
+    CHECK_EQUAL(callbacks_until(39), 2);
+    CHECK_EQUAL(callbacks_until(79), 7);
+}
+
+/* Few callbacks of a VCPU without budget interrupt a thread without budget. */
+static void test_few_callbacks_in_the_background(void **state)
+{
+    (void)state;
+    kernel_run(init_callbacks_in_the_background);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -768,6 +899,7 @@ int main(void)
         cmocka_unit_test(test_many_blocks),
         cmocka_unit_test(test_interrupt_is_charged),
         cmocka_unit_test(test_each_interrupt_is_charged),
+        cmocka_unit_test(test_callback_beside_a_wake_up_is_not_charged),
         cmocka_unit_test(test_io_vcpu_inherits_priority),
         cmocka_unit_test(test_budget_around_a_loan_returns_at_once),
         cmocka_unit_test(test_work_without_client),
@@ -777,6 +909,8 @@ int main(void)
         cmocka_unit_test(test_late_release_does_not_delay_the_next),
         cmocka_unit_test(test_release_in_the_past),
         cmocka_unit_test(test_replenished_before_the_end_of_a_budget),
+        cmocka_unit_test(test_callbacks_do_not_prolong_a_section_without_preemption),
+        cmocka_unit_test(test_few_callbacks_in_the_background),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
