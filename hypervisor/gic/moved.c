@@ -47,6 +47,19 @@ enum step_outcome gic_release_interrupt(struct vcpu *vcpu, uint32_t interrupt)
     return silence(partition, interrupt) ? STEP_DONE : STEP_FAILED;
 }
 
+void gic_lose_interrupt(struct vcpu *vcpu, uint32_t interrupt)
+{
+    uint32_t bit = UINT32_C(1) << interrupt % 32;
+
+    /* An interrupt that was set aside was inactive after the reset, and may be active for its next
+     * owner already when the VCPU would bring it back. */
+    vcpu->list.aside[interrupt / 32] &= ~bit;
+    /* listed_take() reads this word alone. It has the bits of the partition's SPIs since the reset
+     * of the partition, or since the guest's list registers were revised. */
+    (void)__atomic_fetch_and(&vcpu->partition->atomic.changes.listable[interrupt / 32], ~bit,
+                             __ATOMIC_RELAXED);
+}
+
 bool gic_take_interrupt(struct partition *partition, uint32_t interrupt)
 {
     uint32_t bit = UINT32_C(1) << interrupt % 32;

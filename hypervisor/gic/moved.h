@@ -14,6 +14,11 @@
  * does not settle, otherwise STEP_DONE. `interrupt`: INTID. On the VCPU's processor. */
 enum step_outcome gic_release_interrupt(struct vcpu *vcpu, uint32_t interrupt);
 
+/* Takes an SPI that is reset from the VCPU's partition: no interrupt that arrives with this number
+ * is listed for the partition from now on. The caller has taken its bit from the partition's SPIs.
+ * On the VCPU's processor. */
+void gic_lose_interrupt(struct vcpu *vcpu, uint32_t interrupt);
+
 /* Resets an SPI that no partition has, and that this one gets: as gic_reset_partition() leaves it,
  * routed to the boot VCPU. Returns false if the GIC does not settle. On the processor of the boot
  * VCPU. */

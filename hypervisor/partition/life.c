@@ -358,7 +358,7 @@ static enum life_step reset_interrupts(struct partition *partition)
 }
 
 /* Tells the other ends of the partition's channels, and decides whether the partition starts. */
-static enum life_step end_channels(const struct vcpu *vcpu)
+static enum life_step end_channels(struct vcpu *vcpu)
 {
     struct partition *partition = vcpu->partition;
     struct transition *transition = &partition->boot_vcpu.transition;
@@ -371,7 +371,7 @@ static enum life_step end_channels(const struct vcpu *vcpu)
         fail(partition, MANAGER_RESET_FAILED);
     }
     if (transition->hands_over && transition->can_start && transition->failure == MANAGER_DONE) {
-        ownership_hand_over(partition);
+        ownership_hand_over(vcpu);
     }
     return is_to_start(vcpu) && transition->failure == MANAGER_DONE
                ? begin_phase(transition, TRANSITION_LOAD)

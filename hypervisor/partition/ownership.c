@@ -121,8 +121,9 @@ bool ownership_arrive(struct partition *partition, uint32_t index)
 
 /* Ends the holding of the partition: DMA of the function is blocked, and it is reset. `goal`: the
  * partition that gets it, unless the manager has named another one. */
-static void publish(struct partition *partition, uint32_t index, uint8_t goal)
+static void publish(struct vcpu *vcpu, uint32_t index, uint8_t goal)
 {
+    struct partition *partition = vcpu->partition;
     const struct description *system = partition->constant.system;
     const struct description_movable *movable = movable_at(partition, index);
     uint32_t number = number_of(system, movable);
@@ -131,6 +132,7 @@ static void publish(struct partition *partition, uint32_t index, uint8_t goal)
     partition->functions.views[index].hidden = true;
     partition->functions.views[index].foreign = true;
     *interrupt_word(partition, movable) &= ~(UINT32_C(1) << movable->interrupt % 32);
+    gic_lose_interrupt(vcpu, movable->interrupt);
     __atomic_store_n(&ownerships.moves[number], ownerships.moves[number] + 1, __ATOMIC_RELAXED);
     (void)__atomic_fetch_add(&ownerships.all_moves, 1, __ATOMIC_RELEASE);
     do {
@@ -210,8 +212,9 @@ static void report_departure(const struct partition *partition, uint32_t index)
     }
 }
 
-static void end_departure(struct partition *partition, uint32_t index)
+static void end_departure(struct vcpu *vcpu, uint32_t index)
 {
+    struct partition *partition = vcpu->partition;
     const struct description *system = partition->constant.system;
     const struct description_movable *movable = movable_at(partition, index);
     uint8_t own = (uint8_t)partition->constant.index;
@@ -220,7 +223,7 @@ static void end_departure(struct partition *partition, uint32_t index)
         (void)change(system, movable, read_holding(system, movable),
                      (struct holding){OWNERSHIP_QUARANTINED, own, own});
     } else {
-        publish(partition, index, own);
+        publish(vcpu, index, own);
     }
     *departure_of(partition) = (struct departure){.function = 0};
 }
@@ -248,7 +251,7 @@ static enum step_outcome run_phase(struct vcpu *vcpu, uint32_t index)
         report_departure(partition, index);
         return STEP_DONE;
     default: /* DEPARTURE_END */
-        end_departure(partition, index);
+        end_departure(vcpu, index);
         return STEP_PENDING;
     }
 }
@@ -304,15 +307,16 @@ bool ownership_can_fail_over(const struct partition *partition)
     return false;
 }
 
-void ownership_hand_over(struct partition *partition)
+void ownership_hand_over(struct vcpu *vcpu)
 {
+    const struct partition *partition = vcpu->partition;
     uint8_t standby = (uint8_t)(partition->constant.described->standby - 1);
 
     for (uint32_t i = 0; i < partition->constant.described->function_count; i++) {
         const struct description_movable *movable = movable_at(partition, i);
 
         if (movable != NULL && !partition->functions.views[i].foreign) {
-            publish(partition, i, standby);
+            publish(vcpu, i, standby);
         }
     }
 }

@@ -23,9 +23,9 @@ bool ownership_can_fail_over(const struct partition *partition)
     return false;
 }
 
-void ownership_hand_over(struct partition *partition)
+void ownership_hand_over(struct vcpu *vcpu)
 {
-    (void)partition;
+    (void)vcpu;
 }
 
 void ownership_begin_life(const struct partition *partition)

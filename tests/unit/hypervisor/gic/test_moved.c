@@ -82,6 +82,18 @@ static void is_taken_and_routed(void **state)
     assert_int_not_equal(machine_partition.atomic.changes.listable[1] & BIT, 0);
 }
 
+/* As after the reset of its partition, which had it, and after an arrival while another VCPU
+ * executed. */
+static void is_not_listed_any_more(void **state)
+{
+    (void)state;
+    machine_partition.atomic.changes.listable[1] = machine_vcpu.list.aside[1] = UINT32_MAX;
+    gic_lose_interrupt(&machine_vcpu, MOVED);
+    assert_int_equal(machine_partition.atomic.changes.listable[1], ~BIT);
+    assert_int_equal(machine_vcpu.list.aside[1], ~BIT);
+    assert_int_equal(made.gic.distributor.active[1], UINT32_MAX); /* that is its next owner's */
+}
+
 static void gic_does_not_settle(void **state)
 {
     (void)state;
@@ -97,6 +109,7 @@ int main(void)
         cmocka_unit_test_setup(leaves_a_guest_that_is_off, setup),
         cmocka_unit_test_setup(waits_for_its_vcpu, setup),
         cmocka_unit_test_setup(is_taken_and_routed, setup),
+        cmocka_unit_test_setup(is_not_listed_any_more, setup),
         cmocka_unit_test_setup(gic_does_not_settle, setup),
     };
 

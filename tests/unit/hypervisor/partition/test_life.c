@@ -192,9 +192,9 @@ bool ownership_can_fail_over(const struct partition *own)
     return can_fail_over;
 }
 
-void ownership_hand_over(struct partition *own)
+void ownership_hand_over(struct vcpu *vcpu)
 {
-    (void)own;
+    assert_int_equal(vcpu->number, 0);
     note('O');
 }
 
