@@ -2,7 +2,7 @@
 """Count the requests that fail under faults: httperf's, and those of clients that compare bytes.
 
 The load is that of Quest-V's paper: 120 requests a second for a page of 17,675 bytes, a connection
-each, from another machine, here this host over a tap. The machine does not count instructions, so
+each, from another machine, here this host over a tap. QEMU does not count instructions, so
 its time is this host's.
 """
 
@@ -20,6 +20,7 @@ from typing import Any
 import psutil
 from bench.recovery import drawings
 from bench.recovery.clients import PAGE, Clients, Faults, Outcome, Request
+from bench.recovery.gap import TAKEN_OVER
 from bench.recovery.pair import FOLDER, LINUX_ARGUMENTS
 
 from bulkhead.errors import UserError
@@ -43,6 +44,7 @@ _SEED = 20_150_901
 # order.
 _PAUSE_S, _SPREAD_S = 1.7, 0.5
 _PAUSE_MIN_S = 1.05
+_STANDBY_PAUSE_S, _STANDBY_PAUSE_MIN_S = 1.2, 0.6  # each of the two fails every second time
 _ORDER_S = 3.0  # until an order is repeated
 _LOOK_S = 0.005
 _DEVICES_PRIORITY, _CORES_PRIORITY = 52, 50
@@ -53,22 +55,26 @@ _KEPT = "kept"
 _NANOSECONDS = 1_000_000_000
 _FIGURE_S, _FAULT_S = 12.0, 3.0  # of figure 30
 _FULL = "the others are not kept"
-_RESTARTED = re.compile(r"(?m)^bulkhead\| server restarts$")
-
 _LINUX_SCRIPT = "httpd -h /www\nexec violator\n"
 
 
 @dataclass(frozen=True)
 class Server:
-    """A server on this host's network, whose partition is `server`."""
+    """A server on this host's network: the partitions of a file.
+
+    `recovers` and `ready` are patterns of whole lines on the console. The first is printed once
+    after each fault, the others at boot and once after each fault, in any order.
+    """
 
     name: str
     title: str
     file: Path
-    ready: str  # its line on the console
+    ready: tuple[str, ...]
     faults: int
-    changes: Mapping[str, Any]  # of the partition
+    changes: Mapping[str, Any]  # of the partitions
+    recovers: str = r"bulkhead\| server restarts"
     pause_s: float = _PAUSE_S  # between two orders
+    pause_min_s: float = _PAUSE_MIN_S  # between a recovery and the next order
 
 
 @dataclass(frozen=True)
@@ -101,13 +107,27 @@ class Found:
 
 
 def servers(context: BenchContext) -> list[Server]:
-    """Return our server with kept memory and without, and Linux."""
+    """Return our server with kept memory, with a standby and without kept memory, and Linux."""
     kept = Server(
-        _KEPT, "our kernel, kept", FOLDER / "served.toml", r"server\| server: ready", 100, {}
+        _KEPT, "our kernel, kept", FOLDER / "served.toml", (r"server\| server: ready",), 100, {}
+    )
+    standby = replace(
+        kept,
+        name="standby",
+        title="our kernel, standby",
+        file=FOLDER / "served-standby.toml",
+        ready=(r"server2?\| server: ready", r"server2?\| standby: waits for PCI function 00:02\.0"),
+        recovers=rf"bulkhead\| {TAKEN_OVER}",
+        pause_s=_STANDBY_PAUSE_S,
+        pause_min_s=_STANDBY_PAUSE_MIN_S,
+    )
+    not_kept = replace(
+        kept, name="not_kept", title="our kernel, not kept", faults=50, changes={"kept_bytes": 0}
     )
     return [
         kept,
-        replace(kept, name="not_kept", title="our kernel, not kept", changes={"kept_bytes": 0}),
+        standby,
+        not_kept,
         _linux(context),
     ]
 
@@ -128,10 +148,10 @@ def _linux(context: BenchContext) -> Server:
         "linux",
         "Linux",
         FOLDER / "served-linux.toml",
-        r"server\| violator: ready",
+        (r"server\| violator: ready",),
         3,
         changes,
-        _LINUX_PAUSE_S,
+        pause_s=_LINUX_PAUSE_S,
     )
 
 
@@ -154,16 +174,17 @@ def _booted(
     system, board = read(str(server.file))
     with Namespace() as namespace:
         tap = namespace.add_tap(MAC)
-        only = system.partitions[0]
-        words = f"address={tap.address}" if only.image == "linux" else f"ip={tap.address}/24"
+        is_linux = system.partitions[0].image == "linux"
+        words = f"address={tap.address}" if is_linux else f"ip={tap.address}/24"
         arguments = f"{server.changes.get('arguments', '')} {words}".strip()
-        changed = replace(only, **{**server.changes, "arguments": arguments})
-        system = replace(system, name=f"bench-recovery-{server.name}", partitions=(changed,))
+        changes = {**server.changes, "arguments": arguments}
+        partitions = tuple(replace(each, **changes) for each in system.partitions)
+        system = replace(system, name=f"bench-recovery-{server.name}", partitions=partitions)
         assembled = assemble(system, board, context.settings)
         made = machine(system, board, assembled.image, lambda _: TapNetwork(tap.interface))
         log = context.folder / f"{title}-{server.name}.log"
         with GuestProcess(made, log, namespace.prefix) as guest:
-            guest.wait_for_next_match(f"(?m)^{server.ready}", _TIMEOUT_S)
+            _wait_until_ready(guest, server, 0)
             prefer(guest)
             yield guest, namespace, tap.address
 
@@ -204,32 +225,41 @@ def _make_faults(guest: GuestProcess, server: Server, faults: Faults) -> None:
     began = time.monotonic()
     for number in range(server.faults):
         pause = began + (number + 1) * server.pause_s - _SPREAD_S - time.monotonic()
-        time.sleep(max(_PAUSE_MIN_S, pause))
+        time.sleep(max(server.pause_min_s, pause))
         _make_fault(guest, server, faults, draw.randrange(int(_SPREAD_S * _NANOSECONDS)))
-    _check_restarts(guest, server.faults)
+    _check_recoveries(guest, server, server.faults)
 
 
 def _make_fault(guest: GuestProcess, server: Server, faults: Faults, nanoseconds: int) -> None:
-    """Order a fault, again if the datagram was lost, until the server restarts."""
+    """Order a fault, again if the datagram was lost, until the server has recovered."""
     deadline = time.monotonic() + _TIMEOUT_S
-    before = _restarts(guest)
-    while _restarts(guest) == before:
+    before = _count(guest, server.recovers)
+    while _count(guest, server.recovers) == before:
         if time.monotonic() > deadline:
-            raise GuestError(f"the server does not restart\n{guest.last_words()}")
+            raise GuestError(f"the server does not recover\n{guest.last_words()}")
         faults.order(nanoseconds)
         repeated = time.monotonic() + _ORDER_S
-        while _restarts(guest) == before and time.monotonic() < repeated:
+        while _count(guest, server.recovers) == before and time.monotonic() < repeated:
             time.sleep(_LOOK_S)
-    guest.wait_for_next_match(f"(?m)^{server.ready}", _TIMEOUT_S)
+    _wait_until_ready(guest, server, before + 1)
 
 
-def _restarts(guest: GuestProcess) -> int:
-    return len(_RESTARTED.findall(guest.console()))
+def _wait_until_ready(guest: GuestProcess, server: Server, faults: int) -> None:
+    """Wait until the server is ready again, or its standby, after so many faults."""
+    deadline = time.monotonic() + _TIMEOUT_S
+    while min(_count(guest, each) for each in server.ready) <= faults:
+        if time.monotonic() > deadline:
+            raise GuestError(f"the server is not ready\n{guest.last_words()}")
+        time.sleep(_LOOK_S)
 
 
-def _check_restarts(guest: GuestProcess, expected: int) -> None:
-    if _restarts(guest) != expected:
-        raise GuestError(f"{expected} faults, but other restarts\n{guest.last_words()}")
+def _count(guest: GuestProcess, line: str) -> int:
+    return len(re.findall(f"(?m)^{line}$", guest.console()))
+
+
+def _check_recoveries(guest: GuestProcess, server: Server, expected: int) -> None:
+    if _count(guest, server.recovers) != expected:
+        raise GuestError(f"{expected} faults, but other recoveries\n{guest.last_words()}")
 
 
 def prefer(guest: GuestProcess) -> None:
@@ -260,7 +290,7 @@ def _figure(context: BenchContext, server: Server) -> list[Request]:
         time.sleep(_FAULT_S)
         _make_fault(guest, server, faults, 0)
         time.sleep(max(0.0, clients.began + _FIGURE_S - time.monotonic()))
-        _check_restarts(guest, 1)
+        _check_recoveries(guest, server, 1)
     return clients.requests
 
 

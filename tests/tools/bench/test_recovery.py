@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from pathlib import Path
 
 import pytest
 from bench.recovery import commit, gap, httperf, isolation, restart
 from bench.recovery.clients import PAGE, Outcome, Request, judge, rates
-from bench.recovery.gap import Gap
+from bench.recovery.gap import Gap, Load
 from bench.recovery.httperf import Counts, Found
 from bench.recovery.isolation import Received
 
@@ -175,7 +176,8 @@ _ASKED = (
 def test_gaps_of_a_client() -> None:
     gaps = gap.parse_gaps(_ASKED)
     assert gaps == [Gap(4_500_000, 5_500_000, 50, 0, 0), Gap(9_500_000, 200_000_000, 51, 1, 2)]
-    summary = gap.summarise({("kept", "8_keep"): gaps, ("kept", "1_keep"): gaps[:1]})
+    load, one = Load(8, "keep"), Load(1, "keep")
+    summary = gap.summarise({(gap.KEPT, load): gaps, (gap.KEPT, one): gaps[:1]})
     first = {name: value for name, value in summary.items() if "kept" not in name}
     assert first == {
         "gap_ms_local": 9.5,
@@ -186,6 +188,27 @@ def test_gaps_of_a_client() -> None:
     }
     assert summary["gap_ms_local_kept_1_keep"] == 4.5
     assert summary["gap_failed_local_kept_1_keep"] == 0
+    remote = gap.summarise({(gap.STANDBY, load): gaps, (gap.STANDBY, one): gaps[:1]})
+    assert list(remote) == [
+        name.replace("local", "remote").replace("kept", "standby") for name in summary
+    ]
+    assert list(remote.values()) == list(summary.values())
+
+
+@pytest.mark.parametrize(
+    ("server", "line"),
+    [
+        (gap.KEPT, "server restarts"),
+        (gap.STANDBY, "server restarts: its standby gets its devices"),
+        (gap.STANDBY, "server2 restarts: its standby gets its devices"),
+    ],
+)
+def test_lines_of_recoveries(server: gap.Server, line: str) -> None:
+    assert re.fullmatch(server.recovers, line)
+    other = gap.STANDBY if server is gap.KEPT else gap.KEPT
+    assert re.fullmatch(other.recovers, line) is None
+    in_place = "server restarts with its devices: its standby does not execute, or has them"
+    assert re.fullmatch(server.recovers, in_place) is None
 
 
 def test_instructions_of_requests() -> None:

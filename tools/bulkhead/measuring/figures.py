@@ -54,6 +54,9 @@ _RULES = (
     Rule("irq-latency", r"instructions_\w+", None, _SMALL_CHANGE),
     Rule("recovery", "(violation_)?restart_instructions", 2_000_000, _SMALL_CHANGE),
     Rule("recovery", "(violation_)?restart_ms", 10, _SMALL_CHANGE),
+    # A fault is at another instant of what the clients do if anything takes an instruction more.
+    Rule("recovery", "gap_ms_(local|remote)", 10, None),
+    Rule("recovery", "gap_failed_(local|remote)", 0, 0),
     Rule("size", "virtio_ram_bytes", 49_152, _SMALL_CHANGE),
     Rule("size", "monitor_text_bytes", 4_096, _SMALL_CHANGE),
     Rule("size", "largest_text_bytes", 65_536, _SMALL_CHANGE, is_missed=True),
