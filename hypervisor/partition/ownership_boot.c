@@ -9,9 +9,13 @@ static void begin(struct partition *partition, uint32_t index)
 {
     const struct description *system = partition->constant.system;
     uint32_t number = partition->constant.described->functions[index].movable;
-    const struct description_movable *movable = &system->movables[number - 1];
+    const struct description_movable *movable;
 
-    if (number == 0 || movable->owner == partition->constant.index) {
+    if (number == 0) {
+        return;
+    }
+    movable = &system->movables[number - 1];
+    if (movable->owner == partition->constant.index) {
         return;
     }
     partition->functions.views[index].foreign = true;
