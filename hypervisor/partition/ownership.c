@@ -389,16 +389,23 @@ int64_t ownership_state(const struct vcpu *vcpu, uint64_t registers[4])
     const struct description *system = partition->constant.system;
     const struct description_movable *movable = find(system, registers[1]);
     struct holding holding;
+    uint32_t number;
+    bool is_owner;
 
     if (movable == NULL || (movable->candidates >> partition->constant.index & 1) == 0) {
         return CALL_NOT_SUPPORTED;
     }
+    number = number_of(system, movable);
     holding = read_holding(system, movable);
+    is_owner = holding.state == OWNERSHIP_OWNED && holding.holder == partition->constant.index;
+    if (is_owner && (uint32_t)registers[2] == DEVICE_ADOPT) {
+        __atomic_store_n(&ownerships.adopted[number], ownerships.moves[number], __ATOMIC_RELAXED);
+    }
     registers[1] = holding.state == OWNERSHIP_QUARANTINED ? DEVICE_STATE_LOST
-                   : holding.state == OWNERSHIP_OWNED && holding.holder == partition->constant.index
-                       ? DEVICE_STATE_OWNED
-                       : DEVICE_STATE_ABSENT;
-    registers[2] = __atomic_load_n(&ownerships.moves[number_of(system, movable)], __ATOMIC_RELAXED);
+                   : is_owner                             ? DEVICE_STATE_OWNED
+                                                          : DEVICE_STATE_ABSENT;
+    registers[2] = __atomic_load_n(&ownerships.moves[number], __ATOMIC_RELAXED);
+    registers[3] = __atomic_load_n(&ownerships.adopted[number], __ATOMIC_RELAXED);
     return CALL_SUCCESS;
 }
 

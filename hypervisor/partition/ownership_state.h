@@ -17,8 +17,8 @@ struct holding {
     uint8_t goal;
 };
 
-/* `words`, `moves`, `all_moves` and `executing` are accessed by the monitors of all partitions, by
- * atomic operations. */
+/* `words`, `moves`, `adopted`, `all_moves` and `executing` are accessed by the monitors of all
+ * partitions, by atomic operations. */
 struct ownerships {
     /* By partition: the root of the stage 2 that the SMMU uses, constant after boot. Changed by its
      * own monitors: the SPIs that it has, the progress of a function that leaves it, and 1 + the
@@ -28,7 +28,10 @@ struct ownerships {
     struct departure departures[DESCRIPTION_PARTITIONS_MAX];
     uint32_t changing[DESCRIPTION_PARTITIONS_MAX];
     uint32_t words[DESCRIPTION_MOVABLES_MAX]; /* struct holding, as holding_word() packs it */
-    uint32_t moves[DESCRIPTION_MOVABLES_MAX]; /* moves of each function, written by its holder */
+    /* Moves of each function, and those at which an owner adopted it last (CALL_DEVICE_STATE).
+     * Written by its holder. */
+    uint32_t moves[DESCRIPTION_MOVABLES_MAX];
+    uint32_t adopted[DESCRIPTION_MOVABLES_MAX];
     uint32_t all_moves;
     uint32_t executing; /* bit n: partition n executes */
 };

@@ -74,12 +74,20 @@ static void interface_changed(struct netif *netif)
     network.announced = true;
 }
 
+/* Restarts if the device has moved to the other partition. */
+static void leave_lost_device(void)
+{
+    if (standby_has_lost_function()) {
+        print("net: the device has moved to the other partition: this one becomes its standby\n");
+        machine_restart();
+    }
+}
+
 static void link_changed(struct netif *netif)
 {
     print("net: link %s\n", netif_is_link_up(netif) ? "up" : "down");
-    if (!netif_is_link_up(netif) && standby_has_lost_function()) {
-        print("net: the device has moved to the other partition: this one becomes its standby\n");
-        machine_restart();
+    if (!netif_is_link_up(netif)) {
+        leave_lost_device();
     }
 }
 
@@ -203,6 +211,7 @@ enum result network_start(void)
 
     standby_wait();
     if (virtio_find_network(0, &network.device) != RESULT_OK) {
+        leave_lost_device();
         print("net: no virtio network device\n");
         return RESULT_NOT_FOUND;
     }
@@ -216,6 +225,7 @@ enum result network_start(void)
     }
     network.interface = virtio_netif_create(&network.device, &parameters, &reason);
     if (network.interface == NULL) {
+        leave_lost_device();
         print("net: the virtio network device cannot be driven: %s\n", reason);
         return RESULT_INVALID;
     }
@@ -225,6 +235,7 @@ enum result network_start(void)
         network.prepare();
     }
     start_addresses(network.interface);
+    leave_lost_device(); /* before its link came up, so that no change of it tells */
     return RESULT_OK;
 }
 

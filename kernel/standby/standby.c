@@ -40,6 +40,18 @@ static void wait_for(uint32_t function)
     print("standby: takes over\n");
 }
 
+/* Makes the kept memory that of the owner, and lets the hypervisor know. If the function has moved
+ * on meanwhile, the hypervisor takes no notice. */
+static void take_over(uint32_t function)
+{
+    struct hypervisor_answer state = hypervisor_call(CALL_DEVICE_STATE, function, 0, 0);
+
+    if (state.value == DEVICE_STATE_OWNED) {
+        kept_take_over(state.second, state.third);
+        (void)hypervisor_call(CALL_DEVICE_STATE, function, DEVICE_ADOPT, 0);
+    }
+}
+
 void standby_wait(void)
 {
     uint32_t function = first_function();
@@ -53,7 +65,7 @@ void standby_wait(void)
     if (result != RESULT_OK) {
         print("standby: the function can't be used: %s\n", result_text(result));
     }
-    kept_take_over(hypervisor_call(CALL_DEVICE_STATE, function, 0, 0).second);
+    take_over(function);
 }
 
 bool standby_has_lost_function(void)

@@ -78,8 +78,12 @@ enum call_result {
 
 /* PCI functions that move between partitions, for partitions that may own the function in W1, bus
  * << 8 | device << 3 | function. X0: CALL_SUCCESS. X1: enum device_state. X2: how often the
- * function has moved since the board started. */
+ * function has moved since the board started. X3: what X2 was when an owner adopted it last. W2 of
+ * the call: DEVICE_ADOPT if the caller, which owns it, adopts it, or 0. An owner adopts a function
+ * once its kept memory has all that goes on with the function. */
 #define CALL_DEVICE_STATE 0xc6000031u
+
+#define DEVICE_ADOPT 1u
 
 enum device_state {
     DEVICE_STATE_ABSENT, /* another partition owns the function, or it is on its way to one */

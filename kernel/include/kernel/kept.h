@@ -111,10 +111,12 @@ const char *kept_start_text(enum kept_start start);
 enum result kept_take(size_t bytes, void **place);
 
 /* Makes the kept memory that of the owner of the partition's devices, which have moved `moves`
- * times between it and its standby (kernel/standby.h). If the other partition had them before, its
- * kept memory is copied, and read as that of a life before. If it was not that of an owner, all is
- * zeroed. Takes the first place. Call it before all else of this header. Thread context. */
-void kept_take_over(uint64_t moves);
+ * times between it and its standby (kernel/standby.h). `adopted`: how often when an owner last had
+ * its memory so (CALL_DEVICE_STATE). If that was the other partition, its kept memory is copied,
+ * and read as that of a life before. If neither is that of an owner, all is zeroed. A life that
+ * ends in between does no harm. Takes the first place. Call it before all else of this header.
+ * Thread context. */
+void kept_take_over(uint64_t moves, uint64_t adopted);
 
 /* Returns the size of the place of a record with up to `bytes_max` bytes; SIZE_MAX if this is more
  * than KEPT_BYTES_MAX. */

@@ -459,6 +459,35 @@ static int64_t state_of(uint32_t partition, uint64_t *moves)
     return (int64_t)registers[1];
 }
 
+/* Calls as a guest that adopts the function. Returns the moves at the last adoption. */
+static uint64_t adopt(uint32_t partition)
+{
+    uint64_t registers[4] = {CALL_DEVICE_STATE, CARD, DEVICE_ADOPT, 0};
+
+    assert_int_equal(ownership_state(&vcpus[partition], registers), CALL_SUCCESS);
+    return registers[3];
+}
+
+/* A partition that has the function, and is stopped before it adopts it, leaves no trace. */
+static void owners_adopt(void **state)
+{
+    unsigned steps;
+
+    (void)state;
+    assert_int_equal(adopt(0), 0);
+    assert_int_equal(give_all(0, 1, &steps), MANAGER_DONE);
+    assert_int_equal(adopt(1), 0); /* it has not arrived */
+    arrive(1);
+    assert_int_equal(adopt(0), 0); /* it has it no more */
+    assert_int_equal(give_all(1, 0, &steps), MANAGER_DONE);
+    arrive(0);
+    assert_int_equal(adopt(0), 2);
+    assert_int_equal(give_all(0, 1, &steps), MANAGER_DONE);
+    arrive(1);
+    assert_int_equal(adopt(0), 2);
+    assert_int_equal(adopt(1), 3);
+}
+
 static void function_without_reset_is_nobodys(void **state)
 {
     unsigned steps;
@@ -590,6 +619,7 @@ int main(void)
         cmocka_unit_test(taker_stops_at_each_step),
         cmocka_unit_test(given_away_before_its_arrival),
         cmocka_unit_test_setup(arrival_waits_for_another_functions_change, setup),
+        cmocka_unit_test_setup(owners_adopt, setup),
         cmocka_unit_test(function_without_reset_is_nobodys),
         cmocka_unit_test_setup(smmu_does_not_answer, setup),
         cmocka_unit_test_setup(standby_takes_over_and_back, setup),
