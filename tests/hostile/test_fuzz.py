@@ -21,6 +21,7 @@ PROGRAMS_LONG = 1_000_000
 CORPUS_BYTES_MAX = 200 * 1024
 POLLED = PROGRAM.with_name("fuzz_polled")  # needs no corpus: the driver has few paths
 POLLED_PROGRAMS = 2_000
+POLLED_OPTIONS = ("-max_len=802", "-len_control=0")
 
 
 def run(folder: Path, programs: int, seed: int) -> int:
@@ -58,8 +59,7 @@ def test_many_malicious_programs_do_not_harm_the_driver(log_folder: Path) -> Non
 def test_malicious_programs_do_not_harm_the_polled_driver(
     log_folder: Path, programs: int, seed: int | None
 ) -> None:
-    options = ["-max_len=802", "-len_control=0"]
-    done = run_fuzzer(POLLED, log_folder, programs, seed or other_seed(), options, None)
+    done = run_fuzzer(POLLED, log_folder, programs, seed or other_seed(), POLLED_OPTIONS, None)
     assert done.returncode == 0, done.stdout
     assert f"programs: {programs}" in done.stdout
 

@@ -15,11 +15,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from support.libfuzzer import run_fuzzer
 
 from .driver_fuzzer import PROGRAM, ROOT, fuzz, unpack
-from .test_fuzz import PROGRAMS
+from .test_fuzz import POLLED, POLLED_OPTIONS, POLLED_PROGRAMS, PROGRAMS
 
 BUILD = ROOT / "build" / "host-clang"
+MODELS = BUILD / "tests" / "hardware_models"
+UNIT_TEST = BUILD / "tests" / "unit" / "virtio" / "test_virtio_net_polled"
 CASES = [PROGRAM.with_name(f"test_hostile_{name}") for name in ("cases", "net_cases")]
 
 
@@ -245,6 +248,57 @@ MUTATIONS = [
     ),
 ]
 
+# The polled driver has a fuzzer of its own (fuzz_polled.c).
+POLLED_MUTATIONS = [
+    Mutation(
+        "used index distance",
+        "polled/frames.c",
+        "if (finished > queue->with_device) {",
+        "if (finished > UINT16_MAX) {",
+    ),
+    Mutation("used id range", "polled/frames.c", "if (id >= queue->size || !", "if (!"),
+    Mutation(
+        "used id not with the device",
+        "polled/frames.c",
+        "if (id >= queue->size || !queue->has[id]) {",
+        "if (id >= queue->size) {",
+    ),
+    Mutation("buffer returned twice", "polled/frames.c", "    queue->has[id] = false;\n", ""),
+    Mutation(
+        "used length", "polled/frames.c", "if (bytes > BUFFER_BYTES) {", "if (bytes > UINT16_MAX) {"
+    ),
+    Mutation(
+        "frame longer than the room for it",
+        "polled/frames.c",
+        " ||\n        bytes - VIRTIO_NET_HEADER_BYTES > capacity) {",
+        ") {",
+    ),
+    Mutation(
+        "short frames",
+        "polled/frames.c",
+        "if (bytes < VIRTIO_NET_HEADER_BYTES + ETHERNET_HEADER ||\n        ",
+        "if (",
+    ),
+    Mutation(
+        "frame sent that is too long",
+        "polled/frames.c",
+        "id == NONE || !is_valid(segments, bytes)) {",
+        "id == NONE) {",
+    ),
+    Mutation(
+        "reset believed",
+        "polled/start.c",
+        "if (!virtio_transport_reset(polled->transport) && polled->transport->queues != 0) {",
+        "if (!virtio_transport_reset(polled->transport) && polled->receive.size == 0) {",
+    ),
+    Mutation(
+        "queue without entries",
+        "polled/start.c",
+        "if (size == 0) {",
+        "if (size > ENTRIES) {",
+    ),
+]
+
 
 def mutated(mutation: Mutation) -> str:
     """Return the text of the file with this fault."""
@@ -254,38 +308,52 @@ def mutated(mutation: Mutation) -> str:
     return text.replace(mutation.old, mutation.new)
 
 
-@pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda mutation: mutation.name)
+def name_of(mutation: Mutation) -> str:
+    """Return the name of the mutation's test."""
+    is_polled = mutation in POLLED_MUTATIONS
+    return f"polled: {mutation.name}" if is_polled else mutation.name
+
+
+@pytest.mark.parametrize("mutation", [*MUTATIONS, *POLLED_MUTATIONS], ids=name_of)
 def test_mutated_text_exists(mutation: Mutation) -> None:
     """Without --long, this test notices changes of the driver that a mutation no longer fits."""
     assert mutated(mutation) != ""
 
 
+def compile_mutated(mutation: Mutation, folder: Path, library: Path) -> Path:
+    """Compile the file with this fault as it was compiled for a library, by the folder of whose
+    objects."""
+    folder.mkdir(parents=True, exist_ok=True)
+    broken = folder / Path(mutation.file).name
+    broken.write_text(mutated(mutation))
+    for entry in json.loads((BUILD / "compile_commands.json").read_text()):
+        output = BUILD / entry["output"]
+        if output.parent == library and entry["file"].endswith(f"virtio/{mutation.file}"):
+            made: Path = folder / output.name
+            changed = {entry["file"]: str(broken), entry["output"]: str(made)}
+            command = [changed.get(word, word) for word in shlex.split(entry["command"])]
+            command += ["-w", f"-I{(ROOT / 'virtio' / mutation.file).parent}"]
+            subprocess.run(command, cwd=BUILD, check=True)
+            return made
+    raise AssertionError(f"{mutation.file} is no file of {library}")
+
+
 def build(mutation: Mutation, folder: Path, program: Path, driver: str) -> Path:
     """Build the program with this fault in the driver; `driver` is the library with its
     objects."""
-    text = mutated(mutation)
-    folder.mkdir(parents=True)
-    broken = folder / Path(mutation.file).name
-    broken.write_text(text)
     objects = {
         path.name: path
         for library in (
             program.parent / f"lib{driver}.a.p",
             program.parent / "libhostile_harness.a.p",
-            BUILD / "tests" / "models" / "pci" / "libpci_model.a.p",
-            BUILD / "tests" / "models" / "virtio" / "libvirtio_model.a.p",
+            *MODELS.glob("*/lib*_model.a.p"),
             program.parent / f"{program.name}.p",
         )
         for path in library.glob("*.o")
     }
-    for entry in json.loads((BUILD / "compile_commands.json").read_text()):
-        output = BUILD / entry["output"]
-        if objects.get(output.name) == output and entry["file"].endswith(f"virtio/{mutation.file}"):
-            changed = {entry["file"]: str(broken), entry["output"]: str(folder / output.name)}
-            command = [changed.get(word, word) for word in shlex.split(entry["command"])]
-            command += ["-w", f"-I{(ROOT / 'virtio' / mutation.file).parent}"]
-            subprocess.run(command, cwd=BUILD, check=True)
-            objects[output.name] = folder / output.name
+    driver_folder = program.parent / f"lib{driver}.a.p"
+    replaced = compile_mutated(mutation, folder, driver_folder)
+    objects[replaced.name] = replaced
     linked = folder / program.name
     rest = ["-lcmocka"] if program in CASES else ["-fsanitize=fuzzer"]
     link = ["clang", "-fsanitize=address,undefined", *objects.values(), *rest, "-o", linked]
@@ -316,3 +384,29 @@ def test_missing_check_is_found(mutation: Mutation, log_folder: Path) -> None:
     shutil.rmtree(log_folder, ignore_errors=True)
     by_fuzzer = found_by_fuzzer(mutation, log_folder / "fuzzer")
     assert by_fuzzer or found_by_cases(mutation, log_folder / "cases")
+
+
+def found_by_unit_test(mutation: Mutation, folder: Path) -> bool:
+    """Link the unit test of the polled driver with the broken file before the library."""
+    object_file = compile_mutated(mutation, folder, BUILD / "virtio" / "libvirtio.a.p")
+    libraries = (
+        BUILD / "tests" / "unit" / "virtio" / "libfake_device.a",
+        BUILD / "virtio" / "libvirtio.a",
+        *MODELS.glob("*/lib*_model.a"),
+    )
+    (test,) = UNIT_TEST.with_name(f"{UNIT_TEST.name}.p").glob("*.o")
+    linked = folder / UNIT_TEST.name
+    command = ["clang", "-fsanitize=address,undefined", test, object_file, "-o", linked]
+    command += ["-Wl,--start-group", *libraries, "-lcmocka", "-Wl,--end-group"]
+    subprocess.run([str(word) for word in command], check=True)
+    return subprocess.run([linked], capture_output=True, check=False).returncode != 0
+
+
+@pytest.mark.long
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("mutation", POLLED_MUTATIONS, ids=name_of)
+def test_missing_check_of_the_polled_driver_is_found(mutation: Mutation, log_folder: Path) -> None:
+    shutil.rmtree(log_folder, ignore_errors=True)
+    program = build(mutation, log_folder / "fuzzer", POLLED, "fuzzed_driver")
+    done = run_fuzzer(program, log_folder, POLLED_PROGRAMS, 1, POLLED_OPTIONS, None)
+    assert done.returncode != 0 or found_by_unit_test(mutation, log_folder), done.stdout

@@ -4,7 +4,11 @@
 from __future__ import annotations
 
 import socket
+import threading
 import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +24,8 @@ EXPRESS_SLOT_CONTROL = 0x18
 FUNCTION_LEVEL_RESET = 1 << 15
 SLOT_POWER_OFF = 1 << 10
 SLOT_INDICATOR_OFF = 3 << 8
-SPLIT_DESCRIPTOR = 16
+SPLIT_DESCRIPTOR = 16  # 2.7.5
+SPLIT_LENGTH = 8  # offset in a descriptor
 
 
 class DeviceMonitor:
@@ -29,6 +34,8 @@ class DeviceMonitor:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._socket: socket.socket | None = None
+        # From an address in the device's rings to one of the machine: the card of a partition.
+        self.memory_offset = 0
         self._guest: GuestProcess
 
     @property
@@ -73,6 +80,10 @@ class DeviceMonitor:
     def write32(self, address: int, value: int) -> None:
         """Write 32 bits as a store of the guest would."""
         self._command(f"writel {address:#x} {value:#x}")
+
+    def write64(self, address: int, value: int) -> None:
+        """Write 64 bits as a store of the guest would."""
+        self._command(f"writeq {address:#x} {value:#x}")
 
     def read8(self, address: int) -> int:
         """Read 8 bits as a load of the guest would."""
@@ -147,11 +158,42 @@ class DeviceMonitor:
         """Give every receive descriptor the length 0, which QEMU refuses. QEMU reads a
         descriptor at the next frame, so descriptors that the driver publishes before that are
         overwritten too."""
+        for descriptor in self._receive_descriptors():
+            self.write32(descriptor + SPLIT_LENGTH, 0)
+
+    def divert_receive_queue(self, address: int) -> None:
+        """Let every receive descriptor name another address, to which the device writes the next
+        frame."""
+        for descriptor in self._receive_descriptors():
+            self.write64(descriptor, address)
+
+    def _receive_descriptors(self) -> range:
+        """Return the machine's addresses of the receive queue's descriptors."""
         queue = self._guest.qmp().execute(
             "x-query-virtio-queue-status", path=self._virtio_path(), queue=0
         )
-        for index in range(queue["vring-num"]):
-            self.write32(queue["vring-desc"] + index * SPLIT_DESCRIPTOR + 8, 0)
+        first = queue["vring-desc"] + self.memory_offset
+        return range(first, first + queue["vring-num"] * SPLIT_DESCRIPTOR, SPLIT_DESCRIPTOR)
+
+
+@contextmanager
+def defective(monitor: DeviceMonitor, *, both: bool) -> Iterator[None]:
+    """Make the device fail again and again: with both drivers, or with a driver that accepts
+    indirect descriptors, which the polled one does not."""
+    end = threading.Event()
+
+    def spoil() -> None:
+        while not end.wait(0.2):
+            if both or monitor.accepts("VIRTIO_RING_F_INDIRECT_DESC"):
+                monitor.spoil_receive_queue()
+
+    with ThreadPoolExecutor(1) as pool:
+        work = pool.submit(spoil)
+        try:
+            yield
+        finally:
+            end.set()
+            work.result(timeout=30)
 
 
 def wait_until(condition: Any, what: str, timeout: float = 30) -> None:

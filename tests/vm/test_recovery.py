@@ -10,17 +10,15 @@ Each failure happens in the middle of a TCP transfer, whose data has to arrive c
 
 from __future__ import annotations
 
-import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from typing import Any
 
 import pytest
 from support.demo_client import DemoClient, assert_buffers_balance
 from support.demos import BUSES, Demos, FindImage, StartGuest, pattern
-from support.device_monitor import DeviceMonitor, wait_until
+from support.device_monitor import DeviceMonitor, defective, wait_until
 
 from bulkhead.running.guest import GuestProcess
 from bulkhead.running.network import Namespace
@@ -241,33 +239,13 @@ ALTERNATIVE = (
 PART = DATA[:1_500_000]
 
 
-@contextmanager
-def defective(failing: Failing, *, both: bool) -> Iterator[None]:
-    """Make the device fail again and again: with both drivers, or with a driver that accepts
-    indirect descriptors."""
-    end = threading.Event()
-
-    def spoil() -> None:
-        while not end.wait(0.2):
-            if both or failing.monitor.accepts("VIRTIO_RING_F_INDIRECT_DESC"):
-                failing.monitor.spoil_receive_queue()
-
-    with ThreadPoolExecutor(1) as pool:
-        work = pool.submit(spoil)
-        try:
-            yield
-        finally:
-            end.set()
-            work.result(timeout=30)
-
-
 def transfer_while_defective(failing: Failing, *, both: bool, until: Callable[[], bool]) -> None:
     """Transfer data through a device that becomes defective. All of it arrives."""
     client = failing.client
     with ThreadPoolExecutor(1) as pool:
         transfer = pool.submit(client.echo_in_parts, PART, 240)
         wait_until(lambda: client.echoed > 0, "data flows", 120)
-        with defective(failing, both=both):
+        with defective(failing.monitor, both=both):
             wait_until(until, "the failures", 120)
             if not both:  # the defect stays, and no longer matters
                 assert transfer.result(timeout=240) == PART
@@ -318,7 +296,7 @@ def test_device_that_fails_both_drivers(failing: Failing) -> None:
 def test_ordinary_driver_comes_back(failing: Failing) -> None:
     """After some time without failure the ordinary driver is tried again."""
     client = failing.boot("msix", arguments=(*ALTERNATIVE, "net_retry=3000"))
-    with defective(failing, both=False):
+    with defective(failing.monitor, both=False):
         failing.guest.wait_for(POLLED, 60)
     failing.guest.wait_for("worked for 3 s; the ordinary one is tried again", 60)
     failing.guest.wait_for("net: the device was restarted", 60)
