@@ -10,6 +10,7 @@ from support.physical_memory import PhysicalMemory
 
 _PC, _CPSR = 0x20, 0x21  # numbers of QEMU's AArch64 registers (target feature org.gnu.gdb.aarch64)
 _EL2 = 2
+_INTERRUPT = b"\x03"  # GDB's manual, "Interrupts"
 
 
 class Debugger(PhysicalMemory):
@@ -31,8 +32,22 @@ class Debugger(PhysicalMemory):
             if stopped == core and at_el2 and is_meant():
                 assert self.register(_PC) == address
                 return
-            self.send(f"vCont;s:{stopped + 1:x}")
-            self._stopped_core()
+            self.step(stopped)
+
+    def step(self, core: int) -> None:
+        """Let a core that stands still execute an instruction, and no other core."""
+        self.send(f"vCont;s:{core + 1:x}")
+        self._stopped_core()
+
+    def run_others(self, held: int, cores: int) -> None:
+        """Lets all cores run but one. `cores`: number of all."""
+        others = (f"c:{core + 1:x}" for core in range(cores) if core != held)
+        self.send("vCont;" + ";".join(others))
+
+    def halt(self) -> None:
+        """Make the cores that run_others() lets run stand still again."""
+        self._socket.sendall(_INTERRUPT)
+        self.answer()
 
     def jump(self, address: int) -> None:
         """Make the core that run_to() stopped continue at another address."""

@@ -15,6 +15,7 @@ from bulkhead.running.network import Namespace
 from bulkhead.running.qemu import MAC, TapNetwork
 from bulkhead.settings import Settings
 from bulkhead.system.assemble import assemble, read
+from bulkhead.system.layout import Layout
 from bulkhead.system.machine import machine
 from bulkhead.system.model import PciAddress
 from support.rogue_system import Way
@@ -25,7 +26,8 @@ CARD = PciAddress(0, 2, 0)
 READY = "demo: http on 80"
 _PATIENCE_S = 60
 
-_MANAGER = """board = "qemu-virt"
+# The manager, and a guest whose keys follow.
+MANAGER = """board = "qemu-virt"
 [[partition]]
 name = "manager"
 cores = [0]
@@ -35,18 +37,17 @@ manager = true
 staging = "1 MiB"
 console = "interactive"
 """
-_GUEST = """[[partition]]
+GUEST = """[[partition]]
 name = "{name}"
 cores = [{core}]
 memory = "32 MiB"
 kept = "1 MiB"
-image = "demo"
+image = "{image}"
 dma = "smmu"
 arguments = "ip={address}/24"
 {keys}
 [partition.health]
-memory_violation = "failover"
-panic = "failover"
+{table}
 restarts = "16 in 1 s"
 """
 _LOOP = """[[partition]]
@@ -55,7 +56,10 @@ cores = [3]
 memory = "16 MiB"
 image = "control"
 arguments = "report=0"
+console = "none"
 """
+_ERRORS = ("memory_violation", "panic")
+_NEXT_PARTITION = "\x1d"
 _BUDGET = 'budget = "4 ms"\nperiod = "10 ms"'
 # The core of the standby, and keys of both guests.
 _WAYS = {
@@ -63,6 +67,15 @@ _WAYS = {
     Way.LISTED: (2, 'interrupts = "listed"'),
     Way.SHARED: (1, _BUDGET),
 }
+
+
+def requests_to(layout: Layout, memory: Path) -> Requests:
+    """Return the requests to the manager of a running machine. `memory`: the machine's."""
+    staging = layout.places[0].staging
+    assert staging is not None
+    start = layout.places[0].staging_physical - layout.board.memory
+    mapped = machine_memory.map_range(memory, start, staging.bytes)
+    return Requests(mapped, len(layout.places))
 
 
 class FailoverRun:
@@ -75,16 +88,25 @@ class FailoverRun:
         namespace: Namespace,
         way: Way = Way.DIRECT,
         extra: Sequence[str] = (),
+        image: str = "demo",
+        guest_keys: str = "",
+        errors: Sequence[str] = _ERRORS,
     ) -> None:
+        """Boots the system. `image`, `guest_keys`: of both guests. `errors`: those that let the
+        standby take over."""
         tap = namespace.add_tap(MAC)
         core, keys = _WAYS[way]
+        keys = f"{keys}\n{guest_keys}"
         owner = f'pci = ["{CARD}"]\nstandby = "net2"\n{keys}'
+        table = "\n".join(f'{error} = "failover"' for error in errors)
         guests = [("net", 1, owner), ("net2", core, keys)]
         file = folder / "system.toml"
         file.write_text(
-            _MANAGER
+            MANAGER
             + "".join(
-                _GUEST.format(name=name, core=core, address=tap.address, keys=own)
+                GUEST.format(
+                    name=name, core=core, address=tap.address, image=image, keys=own, table=table
+                )
                 for name, core, own in guests
             )
             + _LOOP
@@ -105,14 +127,7 @@ class FailoverRun:
         self.guest.wait_for_match(r"(?m)^manager\| manager: listens", _PATIENCE_S)
         self.guest.wait_for_match(rf"(?m)^net\| {READY}", _PATIENCE_S)
         self.guest.wait_for_match(r"(?m)^net2\| standby: waits", _PATIENCE_S)
-        staging = self.layout.places[0]
-        assert staging.staging is not None
-        self._requests = Requests(
-            machine_memory.map_range(
-                memory, staging.staging_physical - board.memory, staging.staging.bytes
-            ),
-            len(self.layout.places),
-        )
+        self._requests = requests_to(self.layout, memory)
 
     def give(self, partition: int) -> Answer:
         """Move the card to a partition."""
@@ -120,6 +135,14 @@ class FailoverRun:
 
     def order(self, command: Command, partition: int) -> Answer:
         return self._requests.order(command, partition)
+
+    def type_to(self, name: str, line: str) -> None:
+        """Type a line on the console of a partition."""
+        for _ in self.layout.places:
+            self.guest.type_text(_NEXT_PARTITION)
+            if self.says(r"bulkhead\| the input is for ").endswith(f" {name}"):
+                break
+        self.guest.type_text(f"{line}\n")
 
     def says(self, text: str) -> str:
         """Wait for a line after the line that was matched last. Return the line."""
