@@ -324,6 +324,16 @@ static void watch_crossed(void *argument)
     }
 }
 
+static void add_unread(struct connection *connection, struct pbuf *data)
+{
+    connection->unread_bytes += data->tot_len;
+    if (connection->unread == NULL) {
+        connection->unread = data;
+    } else {
+        pbuf_cat(connection->unread, data);
+    }
+}
+
 /* Takes received bytes. Returns false if the connection has to be reset. */
 static bool take_bytes(struct connection *connection, struct pbuf *data)
 {
@@ -335,10 +345,8 @@ static bool take_bytes(struct connection *connection, struct pbuf *data)
     } else if (connection->slot != NULL) {
         is_sound = keep_bytes(connection, data);
         pbuf_free(data);
-    } else if (connection->unread == NULL) {
-        connection->unread = data;
     } else {
-        pbuf_cat(connection->unread, data);
+        add_unread(connection, data);
     }
     return is_sound;
 }

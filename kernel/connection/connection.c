@@ -29,7 +29,7 @@ static size_t unread_bytes(const struct connection *connection)
     if (connection->slot != NULL) {
         return connection->slot->content.received - connection->read;
     }
-    return connection->unread == NULL ? 0 : connection->unread->tot_len;
+    return connection->unread_bytes;
 }
 
 size_t connection_peek(const struct connection *connection, void *buffer, size_t capacity)
@@ -42,6 +42,19 @@ size_t connection_peek(const struct connection *connection, void *buffer, size_t
                                                           (u16_t)LWIP_MIN(capacity, 0xffffu), 0);
 }
 
+/* Frees bytes of an ordinary connection, in parts that lwIP can count. */
+static void skip_unread(struct connection *connection, uint32_t bytes)
+{
+    connection->unread_bytes -= bytes;
+    connection->uncommitted += bytes;
+    while (bytes != 0) {
+        u16_t part = (u16_t)LWIP_MIN(bytes, 0xffffu);
+
+        connection->unread = pbuf_free_header(connection->unread, part);
+        bytes -= part;
+    }
+}
+
 void connection_skip(struct connection *connection, size_t bytes)
 {
     size_t skipped = LWIP_MIN(bytes, unread_bytes(connection));
@@ -51,9 +64,8 @@ void connection_skip(struct connection *connection, size_t bytes)
     }
     if (connection->slot != NULL) {
         connection->read += (uint32_t)skipped;
-    } else if (skipped != 0) {
-        connection->unread = pbuf_free_header(connection->unread, (u16_t)skipped);
-        connection->uncommitted += (uint32_t)skipped;
+    } else {
+        skip_unread(connection, (uint32_t)skipped);
     }
 }
 

@@ -17,7 +17,8 @@ struct connection {
     uint32_t written;      /* kept: sequence number behind the last byte written */
     uint32_t queued;       /* kept: sequence number behind the last byte that lwIP has */
     uint32_t resent_end;   /* restored: sequence number behind the bytes that may have been sent */
-    struct pbuf *unread;   /* ordinary: bytes received and not read */
+    struct pbuf *unread;   /* ordinary: bytes received and not read; tot_len may be too small */
+    uint32_t unread_bytes; /* of them: more than tot_len can say if the window is scaled */
     uint32_t uncommitted;  /* ordinary: bytes read since the last commit */
     uint16_t idle_seconds; /* time without progress */
     uint8_t announcements; /* restored: how often the peer is still to be told */

@@ -55,6 +55,7 @@ static struct slots *slots_of(const struct connection_service *service)
 static bool is_same_pair(const struct store_content *a, const struct store_content *b)
 {
     return a->remote_port == b->remote_port && a->local_port == b->local_port &&
+           (a->flags & STORE_V6) == (b->flags & STORE_V6) && a->zone == b->zone &&
            memcmp(a->remote_address, b->remote_address, sizeof(a->remote_address)) == 0 &&
            memcmp(a->local_address, b->local_address, sizeof(a->local_address)) == 0;
 }

@@ -75,7 +75,10 @@ static void read_address(ip_addr_t *address, const uint8_t bytes[16], bool is_v6
     if (is_v6) {
         IP_SET_TYPE_VAL(*address, IPADDR_TYPE_V6);
         memcpy(ip_2_ip6(address)->addr, bytes, 16);
-        ip6_addr_set_zone(ip_2_ip6(address), zone);
+        /* One of the two addresses may be global: a global one has no zone. */
+        if (ip6_addr_has_scope(ip_2_ip6(address), IP6_UNICAST)) {
+            ip6_addr_set_zone(ip_2_ip6(address), zone);
+        }
     } else {
         IP_SET_TYPE_VAL(*address, IPADDR_TYPE_V4);
         memcpy(&ip_2_ip4(address)->addr, bytes, 4);
@@ -99,7 +102,9 @@ void restore_describe(const struct tcp_pcb *pcb, struct store_content *content)
     describe_address(content->local_address, &pcb->local_ip);
     describe_address(content->remote_address, &pcb->remote_ip);
     if (IP_IS_V6(&pcb->remote_ip)) {
-        content->zone = ip6_addr_zone(ip_2_ip6(&pcb->remote_ip));
+        content->zone = ip6_addr_has_zone(ip_2_ip6(&pcb->remote_ip))
+                            ? ip6_addr_zone(ip_2_ip6(&pcb->remote_ip))
+                            : ip6_addr_zone(ip_2_ip6(&pcb->local_ip));
     }
 #if LWIP_WND_SCALE
     if ((pcb->flags & TF_WND_SCALE) != 0) {
@@ -155,7 +160,8 @@ static bool fill(struct tcp_pcb *pcb, const struct store_content *content, uint1
         pcb->rcv_wnd = TCP_WND;
     }
 #endif
-    pcb->rcv_wnd = (tcpwnd_size_t)(pcb->rcv_wnd - unread);
+    /* lwIP's window may be smaller than the ring (tcp_receive_buffer). */
+    pcb->rcv_wnd = (tcpwnd_size_t)(pcb->rcv_wnd - LWIP_MIN(unread, (u32_t)pcb->rcv_wnd));
     pcb->rcv_nxt = content->received + ((content->flags & STORE_ENDED) != 0 ? 1u : 0u);
     pcb->rcv_ann_right_edge = pcb->rcv_nxt;
     /* The peer's window is not known. One segment may be sent, like a probe of the window

@@ -32,6 +32,16 @@ size_t store_slot_bytes(void)
     return record_bytes() + CONNECTION_RECEIVE_BYTES + CONNECTION_SEND_BYTES;
 }
 
+/* Until the peer has acknowledged our SYN, nothing is received, written or closed. Bytes that wait
+ * in such a connection would break assumptions of lwIP about the peer's options, which a repeated
+ * SYN changes. */
+static bool is_half_open(const struct store_content *content)
+{
+    return (content->flags & (STORE_ENDED | STORE_CLOSED | STORE_WAITING)) == 0 &&
+           content->received == content->consumed && content->written == content->send_first &&
+           content->acknowledged == content->send_first;
+}
+
 /* Returns what is wrong with a content, NULL if nothing is. */
 static const char *find_fault(const struct store_content *content, size_t bytes)
 {
@@ -49,8 +59,9 @@ static const char *find_fault(const struct store_content *content, size_t bytes)
         content->written - content->acknowledged > CONNECTION_SEND_BYTES) {
         return "its record says more bytes than a ring has";
     }
-    if ((flags & STORE_WAITING) != 0 &&
-        (!has_both_ends || content->written != content->acknowledged)) {
+    if (((flags & STORE_WAITING) != 0 &&
+         (!has_both_ends || content->written != content->acknowledged)) ||
+        ((flags & STORE_OPEN) == 0 && !is_half_open(content))) {
         return "its record has no valid state";
     }
     return NULL;

@@ -40,7 +40,7 @@ struct store_content {
     uint16_t segment_bytes; /* maximum size of segments to the peer */
     uint8_t scale;          /* shift count of the peer's windows, up to 14 */
     uint8_t flags;
-    uint32_t zone;          /* of the IPv6 addresses (RFC 4007); 0: none */
+    uint32_t zone;          /* of link-local IPv6 addresses (RFC 4007); 0: none is link-local */
     uint32_t send_first;    /* the first byte sent: the number after that of our SYN */
     uint32_t receive_first; /* the first byte received */
     uint32_t received;      /* the next byte to receive */

@@ -3,12 +3,13 @@
  * Protects lwIP's TCP from malicious peers. lwIP calls these functions (lwip_hooks.h).
  *
  * - Segments that would violate an assertion of lwIP (2.1.3, tcp_receive()) are dropped, and so are
- *   options that would violate one later (tcp_write()).
+ *   options that would violate one later (tcp_write()). A window that would is given no effect.
  * - While memory for received frames is short, a connection with unread data receives no more, so
  *   that other connections can continue.
  * - The number of half-open connections is bounded, and the oldest is dropped for a new one, so
  *   that a flood of SYNs does not close a port. The state of a dropped connection is kept
  *   (syn_cache.h): it opens when the client's acknowledgement arrives and a control block is free.
+ * - A window that is closed on both sides makes no endless exchange of acknowledgements.
  * - Initial sequence numbers can't be guessed (RFC 6528).
  * - A peer may reuse a port whose connection is in TIME-WAIT here (RFC 9293, 3.6.1).
  */
@@ -293,6 +294,38 @@ static bool clear_options(struct tcp_hdr *header, const struct pbuf *segment)
     return true;
 }
 
+/*
+ * Returns true if the segment only repeats an acknowledgement and a window, and this side's window
+ * is closed. Such a segment is acceptable (RFC 9293, 3.10.7.4), but lwIP answers it as if it were
+ * not. If the peer's window is closed, too, and the peer does the same, the two would answer each
+ * other for ever. So it is dropped, as a sign of life.
+ */
+static bool is_repeated_at_closed_window(struct tcp_pcb *connection, const struct tcp_hdr *header)
+{
+    if (connection->rcv_wnd != 0 || connection->unacked != NULL ||
+        (TCPH_FLAGS(header) & (TCP_FIN | TCP_SYN | TCP_RST | TCP_ACK)) != TCP_ACK ||
+        header->seqno != connection->rcv_nxt || header->ackno != connection->lastack ||
+        (u32_t)SND_WND_SCALE(connection, header->wnd) != connection->snd_wnd) {
+        return false;
+    }
+    connection->tmr = tcp_ticks;
+    connection->keep_cnt_sent = 0;
+    connection->persist_probe = 0;
+    return true;
+}
+
+/*
+ * lwIP makes no segment larger than half of the largest window that the peer has announced, unless
+ * that half is 0. An assertion of tcp_write() fails if this limit becomes smaller than a segment
+ * that waits. So a peer that has announced no window yet has no limit afterwards either.
+ */
+static void keep_segment_limit(struct tcp_pcb *connection)
+{
+    if (connection->snd_wnd_max < 2) {
+        connection->snd_wnd_max = (tcpwnd_size_t)(2 * connection->mss);
+    }
+}
+
 /* Checks a segment for a connection that is open, half-open or being closed. Returns ERR_OK if lwIP
  * shall process it. */
 static err_t guard_connection(struct tcp_pcb *connection, struct tcp_hdr *header,
@@ -310,6 +343,7 @@ static err_t guard_connection(struct tcp_pcb *connection, struct tcp_hdr *header
     if (breaks_window(connection, header, segment->tot_len)) {
         return ERR_VAL;
     }
+    keep_segment_limit(connection);
     if (segment->tot_len != 0 && receive_pressure &&
         (connection->rcv_wnd < TCP_WND_MAX(connection) || connection->refused_data != NULL ||
          header->seqno != connection->rcv_nxt)) {
@@ -317,6 +351,8 @@ static err_t guard_connection(struct tcp_pcb *connection, struct tcp_hdr *header
     }
     if (segment->tot_len != 0 || connection->state == SYN_RCVD) {
         network_window_received(connection);
+    } else if (is_repeated_at_closed_window(connection, header)) {
+        return ERR_VAL;
     }
     /* Every second full segment must be acknowledged at once (RFC 5681, 4.2). This segment may be
      * several joined ones (coalesce.h), so it is processed as if another had preceded it. */

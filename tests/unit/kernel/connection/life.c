@@ -9,6 +9,7 @@
 #include "lwip/timeouts.h"
 #include "lwip_stack.h"
 #include "net/stack_call.h"
+#include "packets.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -263,6 +264,20 @@ static void send_frame(const uint8_t *frame, size_t bytes)
     }
 }
 
+/* The address to which the peers send if it is not the link-local one, which the interface has. */
+static void add_address(void)
+{
+    struct netif *netif = &stack.interface.netif;
+    ip6_addr_t address = {.zone = IP6_NO_ZONE};
+    s8_t index;
+
+    memcpy(address.addr, packet_address6[1], sizeof(address.addr));
+    if (!ip6_addr_islinklocal(&address)) {
+        expect(netif_add_ip6_address(netif, &address, &index) == ERR_OK);
+        netif_ip6_addr_set_state(netif, index, IP6_ADDR_PREFERRED);
+    }
+}
+
 static _Noreturn void live(const struct life_plan *plan)
 {
     static uint8_t message[sizeof(uint32_t) + FRAME_MAX];
@@ -272,6 +287,7 @@ static _Noreturn void live(const struct life_plan *plan)
     stack.on_sent = send_frame;
     stack.before_address = serve;
     stack_start(BLOCKS);
+    add_address();
     for (;;) {
         (void)send(channel, "", 1, 0); /* tells that the life waits for a frame */
         bytes = recv(channel, message, sizeof(message), 0);

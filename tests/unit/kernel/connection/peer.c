@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* See peer.h. Field offsets: RFC 826, 791, 9293. */
+/* See peer.h. Field offsets: RFC 826, 4861, 791, 8200, 9293. */
 #include "peer.h"
 #include "life.h"
 #include "network_order.h"
@@ -17,6 +17,12 @@
 #define REST_BYTES      100u
 #define ETHERNET_BYTES  14u
 #define ADDRESS_REQUEST 1u
+#define IPV4            0x0800u
+#define ARP             0x0806u
+#define IPV6            0x86ddu
+#define TCP             6u
+#define ICMPV6          58u
+#define SOLICITATION    135u
 
 static uint32_t get16(const uint8_t *bytes)
 {
@@ -113,14 +119,15 @@ static void check_answers(struct peer *peer)
 
 /* ---- Segments ---- */
 
-/* Makes the header include the first words of the data, which are options. */
-static void lengthen_header(struct packet *packet, unsigned words)
+static void send_packet(const struct peer *peer, struct packet *segment, peer_send send)
 {
-    uint8_t *tcp = packet_start(packet);
-    uint32_t sum = (~get16(tcp + 16) & 0xffff) + (words << 12); /* RFC 1624 */
-
-    tcp[12] = (uint8_t)((5 + words) << 4);
-    put16(tcp + 16, ~((sum & 0xffff) + (sum >> 16)));
+    if (peer->version == 4) {
+        packet_ip4(segment, TCP);
+    } else {
+        packet_ip6(segment, TCP);
+    }
+    packet_ethernet(segment, peer->version == 4 ? IPV4 : IPV6);
+    send(packet_start(segment), packet_bytes(segment));
 }
 
 static void send_segment(const struct peer *peer, uint32_t sequence, const uint8_t *data,
@@ -139,14 +146,12 @@ static void send_segment(const struct peer *peer, uint32_t sequence, const uint8
     if (has_option) {
         packet_add(&packet, shrunk, sizeof(shrunk));
     }
-    packet_tcp(&packet, 4, peer->port, LIFE_PORT, sequence,
+    packet_tcp(&packet, peer->version, peer->port, LIFE_PORT, sequence,
                (flags & PACKET_ACK) != 0 ? acknowledged : 0, flags);
     if (has_option) {
-        lengthen_header(&packet, 1);
+        packet_tcp_options(&packet, peer->version, 1);
     }
-    packet_ip4(&packet, 6);
-    packet_ethernet(&packet, 0x0800);
-    send(packet_start(&packet), packet_bytes(&packet));
+    send_packet(peer, &packet, send);
 }
 
 static void send_syn(const struct peer *peer, peer_send send)
@@ -163,13 +168,11 @@ static void send_syn(const struct peer *peer, peer_send send)
     if (has_options) {
         packet_add(&packet, options, sizeof(options));
     }
-    packet_tcp(&packet, 4, peer->port, LIFE_PORT, SYN_SEQUENCE, 0, PACKET_SYN);
+    packet_tcp(&packet, peer->version, peer->port, LIFE_PORT, SYN_SEQUENCE, 0, PACKET_SYN);
     if (has_options) {
-        lengthen_header(&packet, sizeof(options) / 4);
+        packet_tcp_options(&packet, peer->version, sizeof(options) / 4);
     }
-    packet_ip4(&packet, 6);
-    packet_ethernet(&packet, 0x0800);
-    send(packet_start(&packet), packet_bytes(&packet));
+    send_packet(peer, &packet, send);
 }
 
 static uint32_t sequence_of(uint32_t offset)
@@ -295,25 +298,43 @@ static void take_unreachable(struct peer *peer, const uint8_t *icmp)
     }
 }
 
+/* Returns the peer's segment in a frame, and its size; NULL if the frame has none. */
+static const uint8_t *find_segment(const struct peer *peer, const uint8_t *frame, size_t bytes,
+                                   uint32_t *segment_bytes)
+{
+    const uint8_t *ip = frame + ETHERNET_BYTES;
+    const uint8_t *tcp = ip + (peer->version == 4 ? 20 : 40);
+    bool is_tcp = false;
+
+    if (bytes >= ETHERNET_BYTES + 60 && peer->version == 6 && get16(frame + 12) == IPV6) {
+        is_tcp = ip[6] == TCP;
+        *segment_bytes = get16(ip + 4);
+    } else if (bytes >= ETHERNET_BYTES + 40 && peer->version == 4 && get16(frame + 12) == IPV4) {
+        is_tcp = ip[0] == 0x45 && ip[9] == TCP;
+        *segment_bytes = get16(ip + 2) - 20;
+    }
+    return is_tcp && get16(tcp + 2) == peer->port ? tcp : NULL;
+}
+
 void peer_receive(struct peer *peer, const uint8_t *frame, size_t bytes, uint32_t now,
                   peer_send send)
 {
     const uint8_t *ip = frame + ETHERNET_BYTES;
-    const uint8_t *tcp = ip + 20;
+    const uint8_t *tcp;
     bool has_to_answer = false;
     uint32_t header, length, next;
 
-    if (bytes >= ETHERNET_BYTES + 56 && get16(frame + 12) == 0x0800 && ip[9] == 1) {
+    if (bytes >= ETHERNET_BYTES + 56 && get16(frame + 12) == IPV4 && ip[9] == 1) {
         take_unreachable(peer, ip + 20);
         peer_advance(peer, now, send);
         return;
     }
-    if (bytes < ETHERNET_BYTES + 40 || get16(frame + 12) != 0x0800 || ip[0] != 0x45 || ip[9] != 6 ||
-        get16(tcp + 2) != peer->port || peer->is_reset) {
+    tcp = find_segment(peer, frame, bytes, &length);
+    if (tcp == NULL || peer->is_reset) {
         return;
     }
     header = (uint32_t)(tcp[12] >> 4) * 4;
-    length = get16(ip + 2) - 20 - header;
+    length -= header;
     if ((tcp[13] & PACKET_RST) != 0) {
         take_reset(peer);
         return;
@@ -338,14 +359,11 @@ void peer_receive(struct peer *peer, const uint8_t *frame, size_t bytes, uint32_
     }
 }
 
-bool peer_answer_arp(const uint8_t *frame, size_t bytes, peer_send send)
+static void answer_arp(const uint8_t *frame, peer_send send)
 {
     static const uint8_t mac[6] = {0x02, 0, 0, 0, 0, 1};
     uint8_t answer[42] = {0};
 
-    if (bytes < sizeof(answer) || get16(frame + 12) != 0x0806) {
-        return false;
-    }
     if (get16(frame + 20) == ADDRESS_REQUEST && memcmp(frame + 38, packet_address4[0], 4) == 0) {
         memcpy(answer, frame + 6, 6);
         memcpy(answer + 6, mac, 6);
@@ -355,6 +373,27 @@ bool peer_answer_arp(const uint8_t *frame, size_t bytes, peer_send send)
         memcpy(answer + 28, packet_address4[0], 4);
         memcpy(answer + 32, frame + 22, 10);
         send(answer, sizeof(answer));
+    }
+}
+
+bool peer_answer_neighbour(const uint8_t *frame, size_t bytes, peer_send send)
+{
+    const uint8_t *ip = frame + ETHERNET_BYTES;
+    struct packet packet;
+
+    if (bytes >= 42 && get16(frame + 12) == ARP) {
+        answer_arp(frame, send);
+        return true;
+    }
+    if (bytes < ETHERNET_BYTES + 64 || get16(frame + 12) != IPV6 || ip[6] != ICMPV6 ||
+        ip[40] != SOLICITATION) {
+        return false;
+    }
+    if (memcmp(ip + 48, packet_address6[0], 16) == 0) {
+        packet_advertisement(&packet);
+        packet_ip6(&packet, ICMPV6);
+        packet_ethernet(&packet, IPV6);
+        send(packet_start(&packet), packet_bytes(&packet));
     }
     return true;
 }

@@ -29,6 +29,7 @@ struct peer {
     bool checks_repeated; /* bytes that came before are the same ones */
     bool offers_sack;     /* permits selective acknowledgements (RFC 2018) */
     bool shrinks;         /* sends a small maximum size of segments while the answers arrive */
+    unsigned version;     /* of IP: 4 or 6 */
     uint16_t segment; /* maximum size of segments to the peer; 0: the default (RFC 9293, 3.7.1) */
     /* Is in loss recovery: duplicates say nothing new, but messages of RFC 6069 do. */
     bool is_recovering;
@@ -61,8 +62,9 @@ void peer_advance(struct peer *peer, uint32_t now, peer_send send);
 /* Handles a frame that the machine has sent, if it is for the peer. */
 void peer_receive(struct peer *peer, const uint8_t *frame, size_t bytes, uint32_t now,
                   peer_send send);
-/* Answers a request for the peers' MAC address. Returns false if the frame is none. */
-bool peer_answer_arp(const uint8_t *frame, size_t bytes, peer_send send);
+/* Answers a request for the peers' MAC address (ARP, or a neighbour solicitation). Returns false if
+ * the frame is none. */
+bool peer_answer_neighbour(const uint8_t *frame, size_t bytes, peer_send send);
 /* Returns true if all is done: requests answered, both sides closed. */
 bool peer_is_done(const struct peer *peer);
 

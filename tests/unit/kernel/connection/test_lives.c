@@ -6,6 +6,7 @@
  */
 #include "connection/store.h"
 #include "life.h"
+#include "packets.h"
 #include "peer.h"
 #include <setjmp.h>
 #include <stdarg.h>
@@ -63,7 +64,7 @@ static void to_machine(const uint8_t *frame, size_t bytes)
 
 static void from_machine(const uint8_t *frame, size_t bytes)
 {
-    if (peer_answer_arp(frame, bytes, to_machine) || is_lost()) {
+    if (peer_answer_neighbour(frame, bytes, to_machine) || is_lost()) {
         return;
     }
     for (unsigned i = 0; i < wire.count; i++) {
@@ -79,6 +80,7 @@ static void begin(unsigned peers, uint32_t requests, unsigned slots)
     wire.now = 1;
     for (unsigned i = 0; i < peers; i++) {
         wire.peers[i].port = (uint16_t)(5000 + i);
+        wire.peers[i].version = 4;
         wire.peers[i].requests = requests;
         wire.peers[i].rto = RTO_MS;
         peer_begin(&wire.peers[i]);
@@ -274,6 +276,69 @@ static void many_lives_end_at_random(void **state)
     (void)state;
     seed = 1;
     many_lives(12, 0);
+}
+
+/* Two peers, and at least ten lives. */
+static void lives_over_ipv6(void)
+{
+    begin(2, 5, LIFE_KEPT);
+    wire.peers[0].version = 6;
+    wire.peers[1].version = 6;
+    wire.peers[1].server_closes = true;
+    peer_begin(&wire.peers[1]);
+    begin_life(&endless);
+    while (!is_done() || wire.lives < 10) {
+        for (unsigned left = draw(30); left != 0 && !is_done(); left--) {
+            assert_true(step());
+        }
+        life_end();
+        restart(&endless);
+        assert_true(wire.lives < 1000);
+    }
+    life_end();
+    assert_int_equal(life_lines("dropped"), 0);
+}
+
+/* Link-local addresses have a zone. A peer that has no other address uses one to reach a global
+ * address, which has none. */
+static void over_ipv6(void **state)
+{
+    static const uint8_t global[16] = {0xfd, [15] = 2};
+    uint8_t link_local[16];
+
+    (void)state;
+    seed = 5;
+    lives_over_ipv6();
+    memcpy(link_local, packet_address6[1], sizeof(link_local));
+    memcpy(packet_address6[1], global, sizeof(global));
+    lives_over_ipv6();
+    memcpy(packet_address6[1], link_local, sizeof(link_local));
+}
+
+/* Connections that wait in TIME-WAIT wait anew in each life. They take no place of new ones. */
+static void many_lives_with_closed_connections(void **state)
+{
+    (void)state;
+    begin(PEERS_MAX, 1, LIFE_KEPT);
+    begin_life(&endless);
+    for (unsigned i = 0; i < PEERS_MAX; i++) {
+        struct peer *peer = &wire.peers[i];
+
+        peer->server_closes = true;
+        peer_begin(peer);
+        wire.count = i + 1;
+        while (!peer_is_done(peer)) {
+            assert_true(wire.now < PATIENCE_MS);
+            steps(1);
+        }
+        for (unsigned lives = 0; lives < 10; lives++) {
+            life_end();
+            restart(&endless);
+        }
+    }
+    assert_int_equal(life_lines("more than 3 connections"), 0);
+    assert_int_equal(life_lines("dropped"), 0);
+    life_end();
 }
 
 static void frames_are_lost_too(void **state)
@@ -556,6 +621,8 @@ int main(void)
         cmocka_unit_test(the_peer_is_told_at_once),
         cmocka_unit_test(a_peer_in_loss_recovery_is_told_too),
         cmocka_unit_test(many_lives_end_at_random),
+        cmocka_unit_test(over_ipv6),
+        cmocka_unit_test(many_lives_with_closed_connections),
         cmocka_unit_test(frames_are_lost_too),
         cmocka_unit_test(more_connections_than_slots),
         cmocka_unit_test(a_peer_ignores_the_window),

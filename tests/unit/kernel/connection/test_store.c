@@ -60,6 +60,12 @@ static void begin(void)
     store_write(&slot);
 }
 
+static void begin_again(void)
+{
+    store_erase(&slot);
+    begin();
+}
+
 static enum store_found open_again(void)
 {
     return store_open(&slot, place, &reason);
@@ -83,6 +89,35 @@ static void a_slot_is_restored(void **state)
     assert_string_equal(back, text);
     store_erase(&slot);
     assert_int_equal(open_again(), STORE_EMPTY);
+}
+
+/* A life that failed may have left anything in the record of a connection that was not open yet. */
+static void a_half_open_connection_has_no_bytes(void **state)
+{
+    static const struct {
+        uint8_t flags;
+        uint32_t received, written, acknowledged;
+    } faults[] = {{0, 1, 0, 0},
+                  {0, 0, 1, 0},
+                  {0, 0, 1, 1},
+                  {STORE_ENDED, 0, 0, 0},
+                  {STORE_CLOSED, 0, 0, 0},
+                  {STORE_ENDED | STORE_CLOSED | STORE_WAITING, 0, 0, 0}};
+
+    (void)state;
+    begin();
+    slot.content.flags = 0;
+    store_write(&slot);
+    assert_int_equal(open_again(), STORE_CONNECTION);
+    for (unsigned i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
+        begin_again();
+        slot.content.flags = faults[i].flags;
+        slot.content.received += faults[i].received;
+        slot.content.written += faults[i].written;
+        slot.content.acknowledged += faults[i].acknowledged;
+        store_write(&slot);
+        assert_int_equal(open_again(), STORE_BROKEN);
+    }
 }
 
 /* Both rings, past their ends and past sequence number 0. */
@@ -247,6 +282,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_slot_is_restored, clear, release),
+        cmocka_unit_test_setup_teardown(a_half_open_connection_has_no_bytes, clear, release),
         cmocka_unit_test_setup_teardown(rings_wrap, clear, release),
         cmocka_unit_test_setup_teardown(a_commit_is_whole, clear, release),
         cmocka_unit_test_setup_teardown(each_flipped_bit_is_found, clear, release),

@@ -3,7 +3,7 @@
 
 LWIP_CORE = api/api_lib api/err api/if_api api/netbuf api/netdb api/sockets api/tcpip \
   core/def core/dns core/inet_chksum core/init core/ip core/mem core/memp core/netif core/pbuf core/stats core/sys \
-  core/tcp core/tcp_in core/tcp_out core/timeouts \
+  core/tcp_in core/tcp_out core/timeouts \
   core/ipv4/dhcp core/ipv4/etharp core/ipv4/icmp core/ipv4/ip4 core/ipv4/ip4_addr core/ipv4/ip4_frag \
   core/ipv6/ethip6 core/ipv6/icmp6 core/ipv6/inet6 core/ipv6/ip6 core/ipv6/ip6_addr core/ipv6/ip6_frag \
   core/ipv6/mld6 core/ipv6/nd6 netif/ethernet
@@ -20,7 +20,7 @@ LWIP_FLAGS = -I$(PORT)/lwip -I$(ROOT)/virtio/ports/lwip -I$(ROOT)/libc/extension
 LWIP_CORE_FLAGS = -w
 
 LWIP_OBJECTS = $(LWIP_CORE:%=$(BUILD)/lwip/src/%.o) $(LWIP_PORT:$(ROOT)/%.c=$(BUILD)/lwip/%.o) \
-  $(addprefix $(BUILD)/lwip/corrections/,datagrams.o iperf.o netconn.o)
+  $(addprefix $(BUILD)/lwip/corrections/,control_block.o datagrams.o iperf.o netconn.o)
 
 lwip: $(BUILD)/lwip-sample.exe
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* See packets.h. Field offsets: RFC 791, 8200, 768, 9293, 792, 4443, and IEEE 802.1Q. */
+/* See packets.h. Field offsets: RFC 826, 4861, 791, 8200, 768, 9293, 792, 4443, and IEEE 802.1Q. */
 #include "packets.h"
 #include "lwip_stack.h"
 #include "network_order.h"
@@ -10,7 +10,7 @@ static const uint8_t peer_mac[6] = {0x02, 0, 0, 0, 0, 1};
 const uint8_t packet_address4[2][4] = {{10, 0, 0, 1}, {10, 0, 0, 2}};
 
 /* The interface's address is made of its MAC address (RFC 4291, 2.5.1). */
-const uint8_t packet_address6[2][16] = {
+uint8_t packet_address6[2][16] = {
     {0xfe, 0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1},
     {0xfe, 0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xfe, 0, 0, 2},
 };
@@ -91,6 +91,48 @@ void packet_tcp(struct packet *packet, unsigned version, uint16_t peer_port, uin
     put16(header + 14, 8000);
     packet_add(packet, header, sizeof(header));
     put16(packet_start(packet) + 16, transport_checksum(packet, version, 6));
+}
+
+static void seal_tcp(struct packet *packet, unsigned version)
+{
+    put16(packet_start(packet) + 16, 0);
+    put16(packet_start(packet) + 16, transport_checksum(packet, version, 6));
+}
+
+void packet_tcp_window(struct packet *packet, unsigned version, uint16_t window)
+{
+    put16(packet_start(packet) + 14, window);
+    seal_tcp(packet, version);
+}
+
+void packet_tcp_options(struct packet *packet, unsigned version, unsigned words)
+{
+    packet_start(packet)[12] = (uint8_t)((5 + words) << 4);
+    seal_tcp(packet, version);
+}
+
+void packet_arp(struct packet *packet)
+{
+    uint8_t request[28] = {0, 1, 8, 0, 6, 4, 0, 1};
+
+    memcpy(request + 8, peer_mac, sizeof(peer_mac));
+    memcpy(request + 14, packet_address4[0], 4);
+    memcpy(request + 24, packet_address4[1], 4);
+    packet_data(packet, 0);
+    packet_add(packet, request, sizeof(request));
+}
+
+void packet_advertisement(struct packet *packet)
+{
+    uint8_t header[24] = {136, 0, 0, 0, 0x60}; /* solicited, overrides */
+    uint8_t option[8] = {2, 1};                /* the target's link-layer address */
+
+    memcpy(header + 8, packet_address6[0], 16);
+    memcpy(option + 2, peer_mac, sizeof(peer_mac));
+    packet_data(packet, 0);
+    packet_add(packet, option, sizeof(option));
+    packet_add(packet, header, sizeof(header));
+    put16(packet_start(packet) + 2, transport_checksum(packet, 6, 58));
 }
 
 void packet_echo(struct packet *packet, unsigned version)

@@ -19,8 +19,8 @@ struct packet {
 
 enum { PACKET_FIN = 0x01, PACKET_SYN = 0x02, PACKET_RST = 0x04, PACKET_ACK = 0x10 };
 
-extern const uint8_t packet_address4[2][4];  /* of the peer, of the interface */
-extern const uint8_t packet_address6[2][16]; /* the same */
+extern const uint8_t packet_address4[2][4]; /* of the peer, of the interface */
+extern uint8_t packet_address6[2][16];      /* the same; a test may use others */
 
 /* Returns the beginning of what has been made so far. */
 uint8_t *packet_start(struct packet *packet);
@@ -34,6 +34,15 @@ void packet_add(struct packet *packet, const void *header, size_t bytes);
 void packet_udp(struct packet *packet, unsigned version, uint16_t port);
 void packet_tcp(struct packet *packet, unsigned version, uint16_t peer_port, uint16_t port,
                 uint32_t sequence, uint32_t acknowledged, unsigned flags);
+/* Change a TCP header, which is the first one so far: the window; the number of words of options,
+ * with which the data begin. */
+void packet_tcp_window(struct packet *packet, unsigned version, uint16_t window);
+void packet_tcp_options(struct packet *packet, unsigned version, unsigned words);
+/* Begins a request for the interface's MAC address, which tells it that of the peer (RFC 826). */
+void packet_arp(struct packet *packet);
+/* Begins an advertisement of the peer's MAC address, which answers a solicitation (RFC 4861, 4.4).
+ */
+void packet_advertisement(struct packet *packet);
 void packet_echo(struct packet *packet, unsigned version);
 void packet_ip4(struct packet *packet, uint8_t protocol);
 void packet_ip6(struct packet *packet, uint8_t next);

@@ -110,13 +110,9 @@ static struct packet echo(unsigned version)
 
 static struct packet arp_request(void)
 {
-    uint8_t request[28] = {0, 1, 8, 0, 6, 4, 0, 1, 0x02, 0, 0, 0, 0, 1};
     struct packet packet;
 
-    memcpy(request + 14, packet_address4[0], 4);
-    memcpy(request + 24, packet_address4[1], 4);
-    packet_data(&packet, 0);
-    packet_add(&packet, request, sizeof(request));
+    packet_arp(&packet);
     packet_ethernet(&packet, ARP);
     return packet;
 }

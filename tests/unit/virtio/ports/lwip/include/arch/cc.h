@@ -4,6 +4,7 @@
 #define NETWORK_LWIP_ARCH_CC_H
 
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/time.h>
 
@@ -13,6 +14,10 @@
 #define LWIP_RAND() ((u32_t)rand())
 
 #define LWIP_PLATFORM_DIAG(arguments) ((void)0)
-#define LWIP_PLATFORM_ASSERT(message) abort()
+#define LWIP_PLATFORM_ASSERT(message)                                        \
+    do {                                                                     \
+        (void)fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, (message)); \
+        abort();                                                             \
+    } while (0)
 
 #endif
