@@ -57,6 +57,14 @@ static void carry_out(struct vcpu *vcpu, const struct order *order)
     }
 }
 
+/* Returns true if the partition's result says why it does not execute, which no refused order may
+ * hide: its manager asks for the reason later. */
+static bool says_why_stopped(const struct partition *partition, const struct situation *situation)
+{
+    return partition->boot_vcpu.management.result == MANAGER_RESTARTS_USED_UP ||
+           situation->request == REQUEST_FAILED;
+}
+
 static void handle_order(struct vcpu *vcpu)
 {
     struct partition *partition = vcpu->partition;
@@ -69,12 +77,16 @@ static void handle_order(struct vcpu *vcpu)
         .is_in_transition = partition->boot_vcpu.transition.phase != TRANSITION_NONE,
         .may_start = may_start(vcpu),
     };
+    enum manager_result result;
 
     if (number == management->answered) {
         return;
     }
-    management->result = order_judge(order->command, &situation);
-    if (management->result == MANAGER_DONE) {
+    result = order_judge(order->command, &situation);
+    if (result == MANAGER_DONE || !says_why_stopped(partition, &situation)) {
+        management->result = result;
+    }
+    if (result == MANAGER_DONE) {
         carry_out(vcpu, order);
     }
     __atomic_store_n(&management->answered, number, __ATOMIC_RELEASE);

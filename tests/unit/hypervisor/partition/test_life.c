@@ -501,6 +501,57 @@ static void halted_boot_vcpu_is_a_failure(void **state)
     assert_int_equal(partition.atomic.request, REQUEST_STOP);
 }
 
+/* A VCPU halts while its partition restarts. The restart goes on without it. */
+static void halt_during_a_restart(void **state)
+{
+    static const enum partition_request requests[] = {REQUEST_RESET, REQUEST_RECOVER,
+                                                      REQUEST_FAIL_OVER};
+
+    (void)state;
+    for (unsigned i = 0; i < sizeof(requests) / sizeof(requests[0]); i++) {
+        setup(NULL);
+        description.partitions[0].vcpu_count = 2;
+        restarts_left = 1;
+        assert_true(run(life_begin(&vcpus[0])));
+        partition.atomic.power[0].state = partition.atomic.power[1].state = VCPU_ON;
+        processor.vcpu = &vcpus[0];
+        life_request(&vcpus[0], requests[i]);
+        life_leave(&vcpus[0]);
+        assert_int_equal(life_continue(&vcpus[0]), LIFE_POLL); /* waits for the other VCPU */
+        processor.vcpu = &vcpus[1];
+        woken = called = 0;
+        life_halt(&vcpus[1]);
+        assert_int_equal(called, 3); /* the boot VCPU, too, looks again */
+        processor.vcpu = &vcpus[0];
+        assert_true(run(life_continue(&vcpus[0])));
+        assert_int_equal(partition.boot_vcpu.starts, 2);
+        assert_int_equal(partition.atomic.power[1].state, VCPU_HALTED);
+        assert_int_equal(partition.boot_vcpu.management.result, MANAGER_DONE);
+    }
+}
+
+/* The boot VCPU halts while it restarts its partition. The others stop, and nothing starts them. */
+static void boot_vcpu_halts_during_a_restart(void **state)
+{
+    (void)state;
+    description.partitions[0].vcpu_count = 2;
+    vcpus[0].next = NULL;
+    assert_true(run(life_begin(&vcpus[0])));
+    partition.atomic.power[0].state = partition.atomic.power[1].state = VCPU_ON;
+    life_request(&vcpus[0], REQUEST_RESET);
+    processor.vcpu = &vcpus[1];
+    life_leave(&vcpus[1]);
+    assert_int_equal(life_continue(&vcpus[1]), LIFE_POLL);
+    processor.vcpu = &vcpus[0];
+    life_leave(&vcpus[0]);
+    assert_int_equal(life_continue(&vcpus[0]), LIFE_POLL); /* a phase of the transition */
+    life_halt(&vcpus[0]);
+    processor.vcpu = &vcpus[1];
+    assert_int_equal(life_continue(&vcpus[1]), LIFE_SLEEP);
+    assert_int_equal(partition.boot_vcpu.starts, 1);
+    assert_int_equal(partition.boot_vcpu.management.result, MANAGER_NOT_ISOLATED);
+}
+
 static void stop_ends_a_start(void **state)
 {
     (void)state;
@@ -738,6 +789,8 @@ int main(void)
         cmocka_unit_test_setup(destroyed_partition_is_zeroed, setup),
         cmocka_unit_test_setup(halted_vcpu_counts_as_stopped, setup),
         cmocka_unit_test_setup(halted_boot_vcpu_is_a_failure, setup),
+        cmocka_unit_test_setup(halt_during_a_restart, setup),
+        cmocka_unit_test_setup(boot_vcpu_halts_during_a_restart, setup),
         cmocka_unit_test_setup(stop_ends_a_start, setup),
         cmocka_unit_test(partition_fails_over),
         cmocka_unit_test_setup(nobody_takes_over, setup),
