@@ -280,6 +280,8 @@ void layouts_state(void)
     LAYOUT_ENUMERATOR(exit_cause, EXIT_, LISTED);
     LAYOUT_ENUMERATOR(exit_cause, EXIT_, WAIT);
     LAYOUT_ENUMERATOR(exit_cause, EXIT_, HYPERCALL);
+    LAYOUT_ENUMERATOR(exit_cause, EXIT_, CLOCK);
+    LAYOUT_ENUMERATOR(exit_cause, EXIT_, WATCHDOG);
     LAYOUT_ENUMERATOR(report_state, REPORT_, OFF);
     LAYOUT_ENUMERATOR(report_state, REPORT_, RUNNING);
     LAYOUT_ENUMERATOR(report_state, REPORT_, STOPPED);

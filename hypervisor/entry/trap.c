@@ -69,11 +69,11 @@ static enum access_result route(struct vcpu *vcpu, uint64_t address, struct acce
         return result;
     }
     if (is_inside(address, partition->constant.described->rtc, PAGE_BYTES, &access->offset)) {
-        *cause = EXIT_CONSOLE;
+        *cause = EXIT_CLOCK;
         return rtc_access(rtc_seconds(partition), access);
     }
     if (watchdog_access(vcpu, address, access, &result)) {
-        *cause = EXIT_CONSOLE;
+        *cause = EXIT_WATCHDOG;
         return result;
     }
     *cause = EXIT_REDISTRIBUTOR;

@@ -31,7 +31,7 @@ _ATTACKS_MIN = {
     "watchdog": 1_000,
 }
 # Exits by which the calls of a cause are counted, and not by those of _attacks().
-_OWN_EXITS = {"watchdog": "console"}
+_OWN_EXITS = {"watchdog": "watchdog"}
 _BEGIN_MS, _END_MS = 400, 600
 _ASLEEP = f"role=wake begin={_END_MS + 9000} end={_END_MS + 9001} period=1000 work=0"
 _AWAKE = f"begin={_BEGIN_MS} end={_END_MS + 9000}"  # longer than the victim

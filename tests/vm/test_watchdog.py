@@ -156,10 +156,10 @@ def test_a_guest_refreshes_in_time(start_guest: StartGuest, log_folder: Path, wa
     time.sleep(2)
     after = run.reports()[1]
     assert run.log().errors == 0
-    assert after.exits["console"] - before.exits["console"] > 20
+    assert after.exits["watchdog"] - before.exits["watchdog"] > 20
     if not way.is_shared:
         changed = {name for name in after.exits if after.exits[name] != before.exits[name]}
-        assert changed == {"console"}
+        assert changed == {"watchdog"}
 
 
 def test_a_watchdog_is_disabled(start_guest: StartGuest, log_folder: Path) -> None:

@@ -22,7 +22,7 @@ enum exit_cause {
     EXIT_DISTRIBUTOR,   /* GICD registers */
     EXIT_REDISTRIBUTOR, /* GICR registers */
     EXIT_PCI,           /* configuration space */
-    EXIT_CONSOLE,       /* the virtual PL011, PL031 or watchdog */
+    EXIT_CONSOLE,       /* the virtual PL011 */
     EXIT_POWER,         /* a call of PSCI, by HVC or SMC */
     EXIT_CACHE,         /* maintenance by set and way */
     EXIT_REGISTER,      /* any other system register */
@@ -31,6 +31,8 @@ enum exit_cause {
     EXIT_LISTED,        /* an interrupt of the guest, for a list register */
     EXIT_WAIT,          /* WFI on a shared core */
     EXIT_HYPERCALL,     /* any other call by HVC or SMC */
+    EXIT_CLOCK,         /* the virtual PL031, a real-time clock */
+    EXIT_WATCHDOG,      /* the virtual generic watchdog */
     EXIT_CAUSES
 };
 

@@ -145,6 +145,8 @@ class ExitCause(IntEnum):
     LISTED = 10
     WAIT = 11
     HYPERCALL = 12
+    CLOCK = 13
+    WATCHDOG = 14
 
 
 class ReportState(IntEnum):
@@ -425,7 +427,7 @@ class VcpuReport(LittleEndianStructure):
         ("state", c_uint32),
         ("starts", c_uint32),
         ("refused", c_uint64),
-        ("exits", c_uint64 * 13),
+        ("exits", c_uint64 * 15),
         ("syndrome", c_uint64),
         ("address", c_uint64),
         ("pc", c_uint64),
@@ -443,9 +445,9 @@ class Vcpu(LittleEndianStructure):
         ("partition", c_uint64),
         ("stage2", c_uint64),
         ("number", c_uint32),
-        ("_196", c_uint8 * 4),
+        ("_212", c_uint8 * 4),
         ("services", c_uint64),
-        ("_208", c_uint8 * 3464),
+        ("_224", c_uint8 * 3464),
     )
 
 
