@@ -7,11 +7,12 @@ a row.
 
 from __future__ import annotations
 
+import http.client
 import socket
 from pathlib import Path
 
 import pytest
-from support.demo_client import ECHO, IPERF
+from support.demo_client import ECHO, HTTP, IPERF
 from support.demos import StartGuest
 
 from bulkhead.running.guest import GuestError, GuestProcess
@@ -23,14 +24,14 @@ from bulkhead.system.machine import machine
 
 
 def start(
-    start_guest: StartGuest, name: str, *forwards: Forward, compiler: str = "gcc"
+    start_guest: StartGuest, name: str, *forwards: tuple[Forward, ...], compiler: str = "gcc"
 ) -> GuestProcess:
-    """Start a system. Each forward belongs to its own network, in the order of the functions."""
+    """Start a system. The forwards of each network are in the order of the functions."""
     system, board = read(name)
     image = assemble(system, board, Settings(), compiler).image
 
     def network(number: int) -> Network:
-        return UserNetwork(forwards[number : number + 1])
+        return UserNetwork(forwards[number] if number < len(forwards) else ())
 
     return start_guest(machine(system, board, image, network))
 
@@ -41,10 +42,32 @@ def test_minimal(start_guest: StartGuest, compiler: str) -> None:
     assert "FAIL" not in guest.console()
 
 
+def _get_page(client: http.client.HTTPConnection) -> None:
+    """Ask for the status page on the connection that is open."""
+    client.request("GET", "/")
+    answer = client.getresponse()
+    assert (answer.status, b"</html>" in answer.read()) == (200, True)
+
+
+def _restart_under_a_client(guest: GuestProcess, http_port: int) -> None:
+    """Restart the network guest. A connection to its HTTP server stays open."""
+    client = http.client.HTTPConnection("127.0.0.1", http_port, timeout=60)
+    client.connect()
+    connected = client.sock
+    _get_page(client)
+    guest.type_text("\x1d\x1d\x1er")  # the keyboard is for Linux, then control, then net
+    guest.wait_for_next_match(r"(?m)^bulkhead\| net restarts", 60)
+    _get_page(client)
+    assert client.sock is connected
+    guest.wait_for_match(r"(?m)^net\| connection: port 80: 1 connections continue", 60)
+    client.close()
+
+
 def test_demo(start_guest: StartGuest) -> None:
     """More than 10 s: the demo shows its statistics each second."""
-    echo, iperf = free_ports(2)
-    guest = start(start_guest, "demo", Forward(ECHO, echo), Forward(IPERF, iperf))
+    echo, http_port, iperf = free_ports(3)
+    net = (Forward(ECHO, echo), Forward(HTTP, http_port))
+    guest = start(start_guest, "demo", net, (Forward(IPERF, iperf),))
     guest.wait_for_match(r"(?m)^control\| control: \d+ periods", timeout=120)
     guest.wait_for_match(r"(?m)^net\| demo: http on 80", timeout=120)
     guest.wait_for_match(r"(?m)^linux\| .*linux: ready", timeout=120)
@@ -54,6 +77,7 @@ def test_demo(start_guest: StartGuest) -> None:
     with socket.create_connection(("127.0.0.1", iperf), timeout=30) as connection:
         connection.sendall(bytes(1 << 20))
     guest.wait_for_match(r"(?m)^linux\| .*0\.0.* sec .*bits/sec", timeout=60)
+    _restart_under_a_client(guest, http_port)
 
 
 @pytest.mark.long
