@@ -12,6 +12,7 @@
 #include "kernel/periodic.h"
 #include "kernel/print.h"
 #include "kernel/result.h"
+#include "kernel/scrub.h"
 #include "kernel/sync.h"
 #include "kernel/thread.h"
 #include "kernel/time.h"
@@ -239,6 +240,26 @@ static void starve_watchdog(void)
     (void)mutex_unlock(&held);
 }
 
+/* Changes a bit of memory that a scrubber reads, after it has read it several times. */
+static void change_scrubbed(void)
+{
+    static uint64_t words[PAGE_BYTES / sizeof(uint64_t)] = {1};
+    const struct scrub_range range = {words, sizeof(words)};
+    const struct scrub_attributes attributes = {.period = NANOSECONDS_PER_MILLISECOND,
+                                                .priority = THREAD_PRIORITY_HIGHEST,
+                                                .ranges = &range,
+                                                .range_count = 1};
+
+    CHECK_START(scrub_start(&attributes));
+    if (scrub_start(&attributes) != RESULT_BUSY) {
+        panic("the scrubber starts twice");
+    }
+    thread_sleep_until(time_after(20 * NANOSECONDS_PER_MILLISECOND));
+    print("fault: changes the page at %p\n", (const void *)words);
+    words[1] ^= 1;
+    thread_sleep_until(time_after(NANOSECONDS_PER_SECOND));
+}
+
 /* Masks its interrupts for ever, between two beats. */
 static void loop_masked(void)
 {
@@ -323,6 +344,7 @@ static const struct {
     {"free-twice", free_twice},
     {"corrupt-thread", corrupt_thread},
     {"watchdog", starve_watchdog},
+    {"scrubber", change_scrubbed},
     {"loop-masked", loop_masked},
     {"loop-unfed", loop_unfed},
     {"miss-deadline", miss_deadline},

@@ -64,3 +64,10 @@ def test_watchdog_names_the_thread_and_its_wait(start_guest: StartGuest, compile
     )
     assert "thread: init, interrupted; in an interrupt handler\n" in own
     assert "starve_watchdog" in functions(own)
+
+
+def test_scrubber_names_the_page_that_has_changed(start_guest: StartGuest, compiler: str) -> None:
+    guest = start_guest(machine("fault", "fault=scrubber", compiler=compiler, icount=True))
+    assert guest.wait() == PANIC_STATUS
+    (place,) = re.findall(r"^fault: changes the page at (0x[0-9a-f]+)$", guest.console(), re.M)
+    assert f"\npanic: scrubber: the page at {place} has changed\n" in guest.console()
