@@ -27,7 +27,12 @@ struct control {
     /* The faulty instruction: its virtual address and its code. 0: none is watched. */
     uint64_t watched_pc;
     uint64_t watched_code;
-    /* Written by the plugin: `now` at the first access to the faulty place, 0: none. */
+    uint64_t follows; /* not 0: the digests below are made from now on */
+    /* Written by the plugin. */
+    uint64_t blocks; /* digest of the blocks that the victim executes, in their order */
+    uint64_t stores; /* digest of its stores */
+    uint64_t turns;  /* digest of the times of the first turns of the processors */
+    /* `now` at the first access to the faulty place, 0: none. */
     uint64_t first_read;
     uint64_t first_write;
     uint64_t first_execution;

@@ -26,12 +26,21 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #define HELD_POLL_US   50u
 #define LINE_BYTES_MAX 512u
 #define PAGE_MASK      UINT64_C(0xfff)
+/* A block is an argument of its callback: the number of its instructions, and above it the place of
+ * its end in the victim's memory. */
+#define BLOCK_COUNT_BITS  16u
+#define BLOCK_COUNT_MASK  UINT64_C(0xffff)
+#define INSTRUCTION_BYTES 4u
+#define DIGEST_FACTOR     UINT64_C(0x9e3779b97f4a7c15) /* 2^64 / golden ratio, odd */
+#define DIGEST_SHIFT      32u
+#define TURNS             6u /* of processors, whose times are followed */
 
 struct range {
     uint64_t start;
@@ -47,6 +56,8 @@ static struct {
     uint64_t terminal;
     struct range victim;
     struct range monitor;
+    unsigned processor; /* which has executed the last block */
+    unsigned turns;     /* of processors, since the campaign follows the victim */
 } plugin;
 
 int qemu_plugin_version = QEMU_PLUGIN_VERSION;
@@ -93,22 +104,69 @@ static void count(uint64_t instructions, bool is_victims)
     }
 }
 
+static uint64_t mix(uint64_t digest, uint64_t word)
+{
+    digest = (digest ^ word) * DIGEST_FACTOR;
+    return digest ^ digest >> DIGEST_SHIFT;
+}
+
+static void follow_stored(uint64_t word)
+{
+    plugin.control->stores = mix(plugin.control->stores, word);
+}
+
+static void follow_turns(unsigned processor)
+{
+    struct control *control = plugin.control;
+
+    if (processor != plugin.processor && control->follows != 0 && plugin.turns < TURNS) {
+        control->turns = mix(control->turns, load(&control->now));
+        plugin.turns++;
+    }
+    plugin.processor = processor;
+}
+
 static void on_block(unsigned processor, void *argument)
 {
-    (void)processor;
+    follow_turns(processor);
     count((uintptr_t)argument, false);
 }
 
 static void on_victims_block(unsigned processor, void *argument)
 {
-    (void)processor;
-    count((uintptr_t)argument, true);
+    follow_turns(processor);
+    count((uintptr_t)argument & BLOCK_COUNT_MASK, true);
+    if (plugin.control->follows != 0) {
+        plugin.control->blocks =
+            mix(plugin.control->blocks, (uintptr_t)argument >> BLOCK_COUNT_BITS);
+    }
 }
 
 static void note(uint64_t *first)
 {
     if (*first == 0) {
         *first = load(&plugin.control->now);
+    }
+}
+
+/* Adds a store to the digest: its address, and the bytes that memory has after it. What a store to
+ * a device writes is not known. */
+static void follow_store(qemu_plugin_meminfo_t access, uint64_t address)
+{
+    size_t bytes = (size_t)1 << qemu_plugin_mem_size_shift(access);
+    const struct qemu_plugin_hwaddr *place = qemu_plugin_get_hwaddr(access, address);
+    uint64_t physical, words[2] = {0};
+
+    if (place == NULL) {
+        return;
+    }
+    physical = qemu_plugin_hwaddr_phys_addr(place);
+    follow_stored(physical);
+    if (!qemu_plugin_hwaddr_is_io(place) && physical - plugin.base < plugin.mapped_bytes &&
+        bytes <= sizeof(words)) {
+        memcpy(words, (const void *)(plugin.mapped + (physical - plugin.base)), bytes);
+        follow_stored(words[0]);
+        follow_stored(words[1]);
     }
 }
 
@@ -122,6 +180,9 @@ static void on_victims_access(unsigned processor, qemu_plugin_meminfo_t access, 
 
     (void)processor;
     (void)argument;
+    if (control->follows != 0 && qemu_plugin_mem_is_store(access)) {
+        follow_store(access, address);
+    }
     /* The page offset is compared first, because the translation is slow. */
     if ((address & PAGE_MASK) + bytes <= (control->watched_start & PAGE_MASK) ||
         (address & PAGE_MASK) > ((control->watched_end - 1) & PAGE_MASK)) {
@@ -232,11 +293,16 @@ static void translate(qemu_plugin_id_t id, struct qemu_plugin_tb *block)
 {
     uint64_t place = physical_address(block);
     bool is_victims = is_in(&plugin.victim, place);
-    uintptr_t instructions = qemu_plugin_tb_n_insns(block);
+    uintptr_t argument = qemu_plugin_tb_n_insns(block);
 
     (void)id;
+    if (is_victims) {
+        uint64_t end = place - plugin.victim.start + argument * INSTRUCTION_BYTES;
+
+        argument |= end << BLOCK_COUNT_BITS;
+    }
     qemu_plugin_register_vcpu_tb_exec_cb(block, is_victims ? on_victims_block : on_block,
-                                         QEMU_PLUGIN_CB_NO_REGS, (void *)instructions);
+                                         QEMU_PLUGIN_CB_NO_REGS, (void *)argument);
     if (is_victims || is_in(&plugin.monitor, place)) {
         watch_accesses(block, is_victims);
     }

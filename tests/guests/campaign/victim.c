@@ -6,30 +6,39 @@
  * again, and checks what it receives. Its heartbeat tells the hypervisor that it lives, and a
  * watchdog that its work goes on. It contains nothing that injects faults: the campaign works from
  * outside.
+ *
+ * Boot arguments:
+ *   scrub=5   a scrubber compares code and constants with their digests, each 5 ms; 0: none
+ *   twice=1   does each turn twice, and panics unless both results are the same
  */
 #include "kernel/application.h"
 #include "kernel/datagram.h"
+#include "kernel/devicetree.h"
 #include "kernel/heartbeat.h"
 #include "kernel/kept.h"
 #include "kernel/network.h"
+#include "kernel/panic.h"
 #include "kernel/partition_channel.h"
 #include "kernel/periodic.h"
 #include "kernel/print.h"
+#include "kernel/scrub.h"
 #include "kernel/thread.h"
 #include "kernel/time.h"
 #include "kernel/watchdog.h"
 #include "work.h"
 #include <string.h>
 
-#define TURNS_A_LINE  2u
-#define TFTP_PORT     69u
-#define LOCAL_PORT    9000u
-#define REPLY_MS      20u
-#define GUARD_MS      10u /* longer than others execute on a shared core */
-#define NET_STACK     ((size_t)16384)
-#define NET_PRIORITY  20u
-#define ANSWER_HEADER 4u /* opcode and block, RFC 1350, 5 */
-#define ANSWER_MAX    600u
+#define TURNS_A_LINE   2u
+#define TFTP_PORT      69u
+#define LOCAL_PORT     9000u
+#define REPLY_MS       20u
+#define GUARD_MS       10u /* longer than others execute on a shared core */
+#define SCRUB_MS_MAX   1000u
+#define SCRUB_PRIORITY 40u /* above the work, so that a busy thread does not keep it out */
+#define NET_STACK      ((size_t)16384)
+#define NET_PRIORITY   20u
+#define ANSWER_HEADER  4u /* opcode and block, RFC 1350, 5 */
+#define ANSWER_MAX     600u
 
 /* A read request: opcode 1, the file's name, the mode. */
 static const char request[] = "\0\1data\0octet";
@@ -134,18 +143,42 @@ static bool start_network(void)
            thread_create(&campaign_threads[1], &attributes, use_network, NULL) == RESULT_OK;
 }
 
+static bool start_scrubber(void)
+{
+    uint64_t period = boot_argument_number("scrub", 0, 0, SCRUB_MS_MAX);
+    const struct scrub_attributes attributes = {.period = period * NANOSECONDS_PER_MILLISECOND,
+                                                .priority = SCRUB_PRIORITY};
+
+    return period == 0 || scrub_start(&attributes) == RESULT_OK;
+}
+
+/* Returns the digest of a turn. Does the work once more if it is checked (redundancy in time), and
+ * panics unless both results are the same. */
+static uint32_t do_turn(uint32_t turn, bool is_checked)
+{
+    uint32_t digest = work_turn(turn);
+    uint32_t again = is_checked ? work_turn(turn) : digest;
+
+    if (digest != again) {
+        panic("turn %lu: %08lx, then %08lx", (unsigned long)turn, (unsigned long)digest,
+              (unsigned long)again);
+    }
+    return digest;
+}
+
 int application_main(void)
 {
     static struct periodic periodic;
     static struct watchdog guard;
     const struct periodic_attributes attributes = {.period = NANOSECONDS_PER_MILLISECOND};
+    bool is_checked = boot_argument_number("twice", 0, 0, 1) != 0;
     size_t bytes;
     enum kept_start start = kept_open(&record, &format, &progress, &bytes);
 
     campaign_threads[0] = thread_current();
     progress.life++;
     print("life %lu, %s\n", (unsigned long)progress.life, kept_start_text(start));
-    if (heartbeat_start() != RESULT_OK || !open_values() || !start_network() ||
+    if (heartbeat_start() != RESULT_OK || !open_values() || !start_network() || !start_scrubber() ||
         periodic_start(&periodic, &attributes) != RESULT_OK) {
         print("FAIL: a part is missing\n");
         return 1;
@@ -156,7 +189,7 @@ int application_main(void)
         (void)periodic_wait(&periodic);
         (void)watchdog_feed(&guard);
         progress.turn = turn;
-        progress.digest = work_turn(turn);
+        progress.digest = do_turn(turn, is_checked);
         write_value(turn);
         (void)kept_write(&record, &progress, sizeof(progress));
         if (turn % TURNS_A_LINE == 0) {

@@ -35,7 +35,7 @@ class Prepared:
 def outcome(fault: Fault) -> Outcome:
     return Outcome(
         fault.number, fault.system, fault.place.value, fault.kind.value, fault.instant, "x",
-        Verdict.MASKED.value, True, True, "", 0, True, [], None, 0, False, False,
+        Verdict.MASKED.value, True, True, False, "", "", 0, True, [], None, 0, False, False,
     )  # fmt: skip
 
 

@@ -31,6 +31,7 @@ pytestmark = [pytest.mark.long, pytest.mark.timeout(1200)]
 SEED = 1
 PART, ALL = 20, 200  # faults of a test, and all of them
 PATIENCE_S = 200
+SAME_ORDER_TRIES = 12
 DIRECT = ROOT / "systems" / "campaign" / "direct"
 
 
@@ -68,17 +69,23 @@ def run(system: Prepared, fault: Fault, folder: Path) -> Outcome:
 
 
 def test_fault_is_the_same_in_each_run(direct: Prepared, log_folder: Path) -> None:
-    """The lines of the terminal have the same times, to the instruction."""
+    """The lines of the terminal have the same times, to the instruction, if the processors take
+    turns in the same order after the halt. They have one of two orders.
+    """
     fault = fault_of(direct, Place.RINGS, Kind.STUCK, 3)
     first, record = run_fault(direct, fault, log_folder / "first")
-    second, again = run_fault(direct, fault, log_folder / "second")
     assert first.injected
+    for _ in range(SAME_ORDER_TRIES):
+        second, again = run_fault(direct, fault, log_folder / "second")
+        assert (again.injected_at, second.what) == (record.injected_at, first.what)
+        if (again.turns, again.blocks) == (record.turns, record.blocks):
+            break
     assert first.same_as(second)
     until = record.restarted_at or record.ended_at  # keys are typed by another thread
     assert [each for each in record.lines if each.time < until] == [
         each for each in again.lines if each.time < until
     ]
-    assert (record.injected_at, record.read_at) == (again.injected_at, again.read_at)
+    assert record.read_at == again.read_at
 
 
 def test_undefined_instruction_is_a_panic(
@@ -120,21 +127,21 @@ def test_read_without_an_effect_is_seen(
     assert outcome.verdict == Verdict.MASKED.value
 
 
-def test_used_constant_is_a_silent_corruption(
-    direct: Prepared, log_folder: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("place", [Place.CODE, Place.CONSTANTS])
+def test_scrubber_finds_what_nobody_uses(
+    direct: Prepared, log_folder: Path, monkeypatch: pytest.MonkeyPatch, place: Place
 ) -> None:
-    """All words of the table are in each digest, but a bit that the network's digests also have
-    would be noticed by the program. The last word is in the turns' digests alone."""
+    """The last word of the code and of the constants is never used."""
+    section = {Place.CODE: ".text", Place.CONSTANTS: ".symbol_table"}[place]
 
     def change(_: Fault, scene: Scene, __: random.Random) -> Injection:
-        address = scene.physical(scene.symbol("table").end - 1)
+        address = scene.physical(scene.section(section).end - 1)
         before = scene.stub.read(address, 1)[0]
-        return Injection("constant", {address: bytes([before ^ 1])}, watched=(address, 1))
+        return Injection("unused", {address: bytes([before ^ 1])}, watched=(address, 1))
 
-    monkeypatch.setitem(injection._INJECTORS, Place.CONSTANTS, change)
-    outcome = run(direct, fault_of(direct, Place.CONSTANTS, Kind.FLIP), log_folder)
-    assert outcome.activated
-    assert outcome.silent or outcome.detector == "program"
+    monkeypatch.setitem(injection._INJECTORS, place, change)
+    outcome = run(direct, fault_of(direct, place, Kind.FLIP), log_folder)
+    assert (outcome.verdict, outcome.detector) == (Verdict.RECOVERED.value, "scrubber")
 
 
 def test_hypervisors_memory_is_compared(

@@ -13,14 +13,14 @@ import pytest
 from bulkhead.campaign import report, results
 from bulkhead.campaign.fault import CELLS
 from bulkhead.campaign.results import Header, Outcome
-from bulkhead.campaign.verdict import Verdict
+from bulkhead.campaign.verdict import SIGNS, Verdict
 from bulkhead.errors import UserError
 
 HEADER = Header(1, 100, ["direct"], ["0123"])
 PLACE, KIND = (each.value for each in CELLS[0])
 BASE = Outcome(
-    0, "direct", PLACE, KIND, 1234, "x becomes y", Verdict.INACTIVE.value, True, False, "", 0,
-    True, [], None, 0, False, False, 0.5,
+    0, "direct", PLACE, KIND, 1234, "x becomes y", Verdict.INACTIVE.value, True, False, False,
+    "", "", 0, True, [], None, 0, False, False, 0.5,
 )  # fmt: skip
 
 
@@ -85,13 +85,13 @@ def test_outcomes_of_no_form_are_left_out(tmp_path: Path, change: dict[str, obje
 )
 def test_header_of_no_form_is_refused(tmp_path: Path, change: dict[str, object]) -> None:
     path = tmp_path / "results"
-    path.write_text(json.dumps({"format": 1, **asdict(HEADER)} | change) + "\n")
+    path.write_text(json.dumps({"format": 2, **asdict(HEADER)} | change) + "\n")
     with pytest.raises(UserError, match="is not the results of a campaign"):
         results.read(path)
 
 
 @pytest.mark.parametrize(
-    "content", ["", "{}", "[]\n", "no json", '{"format": 1, "seed": 1}', "\0"], ids=range(6)
+    "content", ["", "{}", "[]\n", "no json", '{"format": 2, "seed": 1}', "\0"], ids=range(6)
 )
 def test_other_file_is_refused(tmp_path: Path, content: str) -> None:
     path = tmp_path / "results"
@@ -105,7 +105,7 @@ def test_missing_file_and_other_version_are_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="there are no results"):
         results.read(path)
     write(path, 1)
-    path.write_text(path.read_text().replace('"format": 1', '"format": 0'))
+    path.write_text(path.read_text().replace('"format": 2', '"format": 1'))
     with pytest.raises(UserError, match="is of another version"):
         results.read(path)
 
@@ -145,19 +145,27 @@ SAMPLE = [
         silent_neighbour=True, leaks=["output of <neighbour>"],
     ),
     replace(BASE, number=6, verdict=Verdict.NOT_INJECTED.value, injected=False),
+    replace(BASE, number=7, verdict=Verdict.LATENT.value, activated=True, deviation="stores"),
+    replace(BASE, number=8, verdict=Verdict.MASKED.value, used=True),
 ]  # fmt: skip
 
 
 def test_figures() -> None:
     assert results.summary(SAMPLE) == {
-        "faults": 6,
-        "activated": 5,
+        "faults": 8,
+        "used": 7,
+        "masked": 1,
+        "latent": 1,
+        "latent_in_data": 1,
+        "activated": 6,
         "detected": 2,
-        "contained": 5,
-        "containment": round(5 / 6, 4),
+        "contained": 7,
+        "containment": round(7 / 8, 4),
         "recovered": 1,
         "recovered_of_detected": 0.5,
-        "detected_of_activated": 0.4,
+        "detected_of_activated": round(2 / 6, 4),
+        "detected_of_effective": 0.4,
+        "detected_of_used": round(2 / 7, 4),
         "hung": 1,
         "silent_corruptions_of_victims": 1,
         "silent_corruptions_of_neighbours": 1,
@@ -171,7 +179,7 @@ def test_figures_of_nothing() -> None:
 def test_report_has_each_verdict_and_names_what_leaked(tmp_path: Path) -> None:
     page = report.write(SAMPLE, 1, tmp_path)
     text = page.read_text()
-    cell = "<br>".join(f"1 {each.value}" for each in Verdict if each is not Verdict.MASKED)
+    cell = "<br>".join(f"1 {each.value}" for each in Verdict)
     assert f"<td class=bad>{cell}</td>" in text
     assert "output of &lt;neighbour&gt;" in text
     assert "<neighbour>" not in text
@@ -179,6 +187,16 @@ def test_report_has_each_verdict_and_names_what_leaked(tmp_path: Path) -> None:
         assert "<svg" in (tmp_path / name).read_text()
 
     assert f"| {PLACE} | {KIND} |" in (tmp_path / "report.md").read_text()
+
+
+def test_plots_show_each_verdict_and_each_detector(tmp_path: Path) -> None:
+    detectors = list(dict.fromkeys(each.detector for each in SIGNS))
+    found = [replace(DETECTED, detector=name, detection=500) for name in detectors]
+    report.write([*SAMPLE, *found], 1, tmp_path)
+    verdicts = (tmp_path / "verdicts.svg").read_text()
+    drawn = [each for each in Verdict if each is not Verdict.NOT_INJECTED]
+    assert all(each.value in verdicts for each in drawn)
+    assert all(f"{name} (" in (tmp_path / "detection.svg").read_text() for name in detectors)
 
 
 def test_report_of_no_faults(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from bulkhead.campaign.fault import Place
 from bulkhead.campaign.injection import Injection
 from bulkhead.campaign.plan import Plan
 from bulkhead.campaign.trial import (
@@ -18,7 +19,7 @@ from bulkhead.campaign.trial import (
     is_working,
     lines_of,
 )
-from bulkhead.campaign.verdict import Judgement, Verdict, judge
+from bulkhead.campaign.verdict import Judgement, Verdict, judge, needs_twin
 from bulkhead.system.board import PAGE_BYTES
 
 VICTIM, NEIGHBOUR = "victim", "neighbour"
@@ -99,6 +100,82 @@ def test_fault_that_was_used_without_an_effect(facts: dict[str, Any]) -> None:
     assert judged(*WORKS, **facts).verdict is Verdict.MASKED
 
 
+VICTIMS: dict[str, Any] = {
+    "blocks": 7,
+    "stores": 9,
+    "victims_start": 0x1000,
+    "victims_memory": bytes(32),
+}
+TWIN = record(*WORKS, **VICTIMS)
+CHANGE = Injection("a change", {0x1008: b"\1"})  # of a byte of the victim
+
+
+def compared(read_at: int = 1_100, **facts: Any) -> Judgement:
+    changed = record(*WORKS, **(VICTIMS | {"injection": CHANGE, "read_at": read_at} | facts))
+    return judge(changed, PLAN, VICTIM, TWIN)
+
+
+@pytest.mark.parametrize("byte", [0, 1], ids=["overwritten", "still wrong"])
+def test_victim_that_does_the_same_as_its_twin_masks_the_fault(byte: int) -> None:
+    memory = bytes(8) + bytes([byte]) + bytes(23)
+    found = compared(victims_memory=memory)
+    assert found.verdict is Verdict.MASKED
+    assert found.used
+    assert not found.activated
+    assert compared(read_at=0, victims_memory=memory).verdict is Verdict.INACTIVE
+
+
+@pytest.mark.parametrize(
+    ("facts", "deviation"),
+    [
+        ({"turns": 6, "blocks": 8}, "turns"),
+        ({"blocks": 8, "stores": 10}, "blocks"),
+        ({"checked_at": CHECK + 1}, "blocks"),
+        ({"stores": 10}, "stores"),
+        ({"victims_memory": bytes(9) + b"\1" + bytes(22)}, "memory"),
+        ({"victims_memory": b"\1" + bytes(31)}, "memory"),
+    ],
+    ids=["turns", "blocks", "time", "stores", "memory", "memory before"],
+)
+@pytest.mark.parametrize("read_at", [0, 1_100])
+def test_victim_that_does_something_else_has_an_error(
+    facts: dict[str, Any], deviation: str, read_at: int
+) -> None:
+    found = compared(read_at, **facts)
+    assert found.verdict is Verdict.LATENT
+    assert found.deviation == deviation
+    assert found.activated
+    assert found.contained
+    assert not found.silent
+
+
+def test_skipped_instruction_is_an_error_without_a_twin() -> None:
+    found = judged(*WORKS, injection=Injection("skipped", is_certain=True))
+    assert found.verdict is Verdict.LATENT
+    assert found.used
+    assert not needs_twin(found, Place.CODE)
+
+
+def test_twin_is_run_when_it_decides() -> None:
+    used, unused, stopped = judged(*WORKS, read_at=1_100), judged(*WORKS), judged(PANIC, *WORKS)
+    assert needs_twin(used, Place.HEAP)
+    assert not needs_twin(unused, Place.HEAP), "nothing has read it"
+    assert needs_twin(unused, Place.REGISTERS), "nobody sees who reads a register"
+    assert not needs_twin(stopped, Place.REGISTERS), "it had an effect"
+
+
+@pytest.mark.parametrize(
+    ("text", "detector"),
+    [
+        ("scrubber: the page at 0x40080000 has changed", "scrubber"),
+        ("turn 12: 00000001, then 00000002", "comparison"),
+        ("undefined instruction", "panic"),
+    ],
+)
+def test_panic_names_its_detector(text: str, detector: str) -> None:
+    assert judged(replace(PANIC, text=f"panic: {text}"), *WORKS).detector == detector
+
+
 def test_overwritten_word_was_not_used_unless_it_is_stuck() -> None:
     facts: dict[str, Any] = {"written_at": 1_100, "read_at": 1_200}
     assert judged(*WORKS, **facts).verdict is Verdict.INACTIVE
@@ -107,7 +184,7 @@ def test_overwritten_word_was_not_used_unless_it_is_stuck() -> None:
 
 
 def test_word_that_was_read_before_it_was_overwritten_was_used() -> None:
-    assert judged(*WORKS, written_at=1_200, read_at=1_100).activated
+    assert judged(*WORKS, written_at=1_200, read_at=1_100).used
 
 
 def test_crash_that_a_restart_cures() -> None:

@@ -28,6 +28,10 @@ class _Control(ctypes.Structure):
         ("hold_at_access", ctypes.c_uint64),
         ("watched_pc", ctypes.c_uint64),
         ("watched_code", ctypes.c_uint64),
+        ("follows", ctypes.c_uint64),
+        ("blocks", ctypes.c_uint64),
+        ("stores", ctypes.c_uint64),
+        ("turns", ctypes.c_uint64),
         ("first_read", ctypes.c_uint64),
         ("first_write", ctypes.c_uint64),
         ("first_execution", ctypes.c_uint64),
@@ -104,6 +108,25 @@ class Control:
     def watch_instruction(self, address: int, code: int) -> None:
         """Note the first execution of the code at a virtual address."""
         self._control.watched_pc, self._control.watched_code = address, code
+
+    def follow(self) -> None:
+        """Begin the digests of what the victim does."""
+        self._control.follows = 1
+
+    @property
+    def blocks(self) -> int:
+        """The digest of the blocks of code that the victim has executed."""
+        return int(self._control.blocks)
+
+    @property
+    def stores(self) -> int:
+        """The digest of the victim's stores."""
+        return int(self._control.stores)
+
+    @property
+    def turns(self) -> int:
+        """The digest of the times at which the next turns of the processors began."""
+        return int(self._control.turns)
 
     @property
     def first_read(self) -> int:

@@ -160,12 +160,16 @@ class CampaignMachine:
 
     @contextlib.contextmanager
     def halted(self) -> Iterator[GdbStub]:
-        """Halt the machine, which is held: registers can be accessed. Afterwards it goes on."""
+        """Halt the machine, which is held: registers can be accessed. Afterwards it is held again,
+        before the next block of code.
+        """
+        self.control.hold_at(self.control.now + 1)
         with GdbStub(self._stub) as stub:
             self._wait_for_halt()
             self.control.release()
             stub.use_physical_memory()
             yield stub
+        self.wait()
 
     def _wait_for_halt(self) -> None:
         """Wait until QEMU's main thread waits for the processor that is held.

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 _VERDICTS = (
     Verdict.RECOVERED,
     Verdict.SILENT,
+    Verdict.LATENT,
     Verdict.MASKED,
     Verdict.HUNG,
     Verdict.LEAKED,

@@ -15,7 +15,7 @@ from bulkhead.errors import UserError
 from bulkhead.measuring.bench import Number
 from bulkhead.paths import display
 
-_FORMAT = 1
+_FORMAT = 2
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,9 @@ class Outcome:
     what: str  # was changed, or why nothing was
     verdict: str
     injected: bool
+    used: bool
     activated: bool
+    deviation: str  # of a latent error: "turns", "blocks", "stores" or "memory"
     detector: str
     detection: int
     contained: bool
@@ -57,7 +59,9 @@ def outcome_of(fault: Fault, judgement: Judgement, what: str, seconds: float) ->
         what,
         judgement.verdict.value,
         judgement.injected,
+        judgement.used,
         judgement.activated,
+        judgement.deviation,
         judgement.detector,
         judgement.detection,
         judgement.contained,
@@ -171,11 +175,17 @@ def _share(part: int, whole: int) -> float:
 def summary(outcomes: Iterable[Outcome]) -> dict[str, Number]:
     """Return the figures of a campaign. A share of nothing is 1."""
     found = [each for each in outcomes if each.injected]
+    used = [each for each in found if each.used or each.activated]
     activated = [each for each in found if each.activated]
+    effective = [each for each in activated if each.verdict != Verdict.LATENT.value]
     detected = [each for each in found if each.detector]
     restarted = [each for each in detected if each.recovered is not None]
     return {
         "faults": len(list(found)),
+        "used": len(used),
+        "masked": sum(each.verdict == Verdict.MASKED.value for each in found),
+        "latent": sum(each.verdict == Verdict.LATENT.value for each in found),
+        "latent_in_data": sum(each.deviation in ("stores", "memory") for each in found),
         "activated": len(activated),
         "detected": len(detected),
         "contained": sum(each.contained for each in found),
@@ -185,6 +195,8 @@ def summary(outcomes: Iterable[Outcome]) -> dict[str, Number]:
             sum(bool(each.recovered) for each in restarted), len(detected)
         ),
         "detected_of_activated": _share(len(detected), len(activated)),
+        "detected_of_effective": _share(len(detected), len(effective)),
+        "detected_of_used": _share(len(detected), len(used)),
         "hung": sum(each.verdict == Verdict.HUNG.value for each in found),
         "silent_corruptions_of_victims": sum(each.silent for each in found),
         "silent_corruptions_of_neighbours": sum(each.silent_neighbour for each in found),

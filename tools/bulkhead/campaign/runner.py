@@ -21,7 +21,7 @@ from bulkhead.campaign.plan import Plan, plan_of
 from bulkhead.campaign.results import Outcome, outcome_of
 from bulkhead.campaign.scene import Symbols
 from bulkhead.campaign.trial import Record, Trial
-from bulkhead.campaign.verdict import judge
+from bulkhead.campaign.verdict import has_same_blocks, judge, needs_twin
 from bulkhead.errors import UserError
 from bulkhead.paths import BUILD, OUTPUT, ROOT
 from bulkhead.running.guest import die_with_parent
@@ -33,6 +33,7 @@ from bulkhead.system.problems import show
 
 SYSTEMS = tuple(str(ROOT / "systems" / "campaign" / each) for each in ("direct", "shared"))
 _VICTIM_IMAGE, _CLOCK_IMAGE = "campaign-victim", "campaign-clock"
+_TWINS_MAX, _SAME_TURNS_MAX = 12, 4  # of all twins, and of those with the same first turns
 _PLUGIN = "tools/campaign/faults.so"
 
 
@@ -104,12 +105,39 @@ def draw_all(prepared: Sequence[Prepared], seed: int, numbers: Sequence[int]) ->
     return [faults.draw(number, seed, names, windows) for number in numbers]
 
 
+def _trial(prepared: Prepared, console: Path) -> Trial:
+    return Trial(prepared.bench, prepared.symbols, prepared.plan.times, console)
+
+
+def _twin(prepared: Prepared, fault: Fault, record: Record, console: Path) -> Record:
+    """Run the machine without the fault, until the processors take turns as in the run with it.
+
+    After a halt QEMU continues with one turn more or less, as its main thread has it: at once, or
+    some turns later. So runs with the same first turns are tried until the victim executes the same
+    blocks. If it does in none of them, the fault is the reason.
+    """
+    assert record.injection is not None
+    found: Record | None = None
+    tries = 0
+    for _ in range(_TWINS_MAX):
+        twin = _trial(prepared, console.with_suffix(".twin")).run_twin(fault, record.injection)
+        if found is None or twin.turns == record.turns:
+            found = twin
+        tries += twin.turns == record.turns
+        if has_same_blocks(record, twin) or tries == _SAME_TURNS_MAX:
+            break
+    assert found is not None
+    return found
+
+
 def run_fault(prepared: Prepared, fault: Fault, console: Path) -> tuple[Outcome, Record]:
     """Run a machine with a fault. Returns the outcome and what happened."""
     begun = time.monotonic()
-    record = Trial(prepared.bench, prepared.symbols, prepared.plan.times, console).run(fault)
+    record = _trial(prepared, console).run(fault)
     victim = prepared.bench.victim.partition.name
     judgement = judge(record, prepared.plan, victim)
+    if needs_twin(judgement, fault.place):
+        judgement = judge(record, prepared.plan, victim, _twin(prepared, fault, record, console))
     what = record.injection.text if record.injection else record.reason or record.error
     return outcome_of(fault, judgement, what, time.monotonic() - begun), record
 

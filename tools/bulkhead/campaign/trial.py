@@ -25,6 +25,9 @@ _ATTEMPTS = 64  # to find the victim outside of the hypervisor
 _ERRORS = r"network: (no answer|\w+ instead of \w+)"  # which the victim's program reports
 # Instructions in which the hypervisor notices that the victim hangs, restarts it, and it works.
 _PATIENCE = 60_000_000
+# Instructions since the fault in which each detector has had its time. The slowest is the program,
+# which waits 20 ms for an answer from the network.
+_OBSERVED = 40_000_000
 _SLICE = 500_000  # instructions between two writes of a stuck word
 
 
@@ -66,6 +69,12 @@ class Record:
     memory_stopped: dict[str, bytes] = field(default_factory=dict)
     memory_at_end: dict[str, bytes] = field(default_factory=dict)
     error: str = ""  # of the machine
+    # Of the victim, at `check`: digests of what it did since the fault, and its memory.
+    blocks: int = 0
+    stores: int = 0
+    turns: int = 0  # a digest of the times of the processors' first turns after the fault
+    victims_start: int = 0  # physical address
+    victims_memory: bytes = b""
 
 
 def lines_of(console: bytes, times: Sequence[int]) -> list[Line]:
@@ -97,6 +106,7 @@ class Trial:
         self._times = times
         self._console = console
         self._record = Record()
+        self._twin_of: Injection | None = None
 
     def run(self, fault: Fault | None, *, restarts: bool | None = None) -> Record:
         """Run the machine. `restarts`: the victim is stopped and restarted; None: if it has failed,
@@ -110,6 +120,13 @@ class Trial:
             self._record.lines = self._lines(machine)
         return self._record
 
+    def run_twin(self, fault: Fault, injection: Injection) -> Record:
+        """Run the machine as with a fault, halts included, and change nothing. `injection`: what
+        the fault has changed. The record ends at `check`.
+        """
+        self._twin_of = injection
+        return self.run(fault, restarts=False)
+
     def _run(self, machine: CampaignMachine, fault: Fault | None, restarts: bool | None) -> None:
         record, times = self._record, self._times
         if fault is not None and not self._inject(machine, fault):
@@ -122,8 +139,15 @@ class Trial:
             record.error = "the machine stands still"
             return
         record.checked_at = machine.control.now
+        record.blocks = machine.control.blocks
+        record.stores = machine.control.stores
+        record.turns = machine.control.turns
+        record.victims_start = self._victims_memory.start
+        record.victims_memory = machine.memory(self._victims_memory)
         record.memory = self._memories(machine)
         self._note_accesses(machine)
+        if restarts is None and record.injected_at + _OBSERVED > machine.control.now:
+            machine.run_to(record.injected_at + _OBSERVED)
         if restarts:
             machine.type_keys(_STOP)
             machine.run_to(machine.control.now + _PATIENCE)
@@ -154,14 +178,12 @@ class Trial:
                 return False
             instant = machine.control.victim + 1
             # If this is not the victim, it is held again as soon as the victim executes.
-            machine.control.hold_at(machine.control.now + 1)
             with machine.halted() as stub:
                 scene = Scene(
                     stub, self._bench.layout, self._bench.victim, self._symbols, machine.memory
                 )
                 stub.select(scene.core)
                 is_injected = scene.level <= _EL1 and self._inject_at(machine, fault, scene)
-            machine.wait()  # it is held an instruction later
             if is_injected or record.reason:
                 return is_injected
         record.reason = "the victim does not execute"
@@ -170,6 +192,13 @@ class Trial:
     def _inject_at(self, machine: CampaignMachine, fault: Fault, scene: Scene) -> bool:
         record = self._record
         record.injected_at = machine.control.now
+        machine.control.follow()
+        if self._twin_of is not None:
+            # QEMU translates the same code again as after the fault.
+            record.injection = Injection()
+            for address, data in self._twin_of.words.items():
+                scene.stub.write(address, scene.stub.read(address, len(data)))
+            return True
         try:
             record.injection = injection = inject(fault, scene)
         except (NothingThere, LookupError) as error:
@@ -202,22 +231,36 @@ class Trial:
         return names == done
 
     def _go_on(self, machine: CampaignMachine, end: int) -> bool:
-        """Go on to a time. A stuck word is written again in each slice."""
+        """Go on to a time. A stuck word is written again in each slice until the victim stops."""
         injection = self._record.injection
         if injection is None or not injection.is_stuck:
             return machine.run_to(end)
         while machine.control.now < end:
-            for address, data in injection.words.items():
-                machine.write(address, data)
+            if not self._is_stopped(machine):
+                for address, data in injection.words.items():
+                    machine.write(address, data)
             if not machine.run_to(min(end, machine.control.now + _SLICE)):
                 return False
         return True
+
+    def _is_stopped(self, machine: CampaignMachine) -> bool:
+        """Return True if the hypervisor has stopped the victim, perhaps to restart it."""
+        beginning = f"{self._bench.victim.partition.name} is "
+        return any(
+            line.owner == HYPERVISOR and line.text.startswith(beginning)
+            for line in self._lines(machine)
+        )
 
     def _note_accesses(self, machine: CampaignMachine) -> None:
         record, control = self._record, machine.control
         record.read_at = control.first_read
         record.written_at = control.first_write
         record.executed_at = control.first_execution
+
+    @property
+    def _victims_memory(self) -> Range:
+        victim = self._bench.victim
+        return Range(victim.physical, victim.memory.bytes)
 
     def _memories(self, machine: CampaignMachine) -> dict[str, bytes]:
         layout = self._bench.layout

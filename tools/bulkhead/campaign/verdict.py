@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
+from bulkhead.campaign.fault import Place
 from bulkhead.campaign.plan import Plan, digests_of, texts
 from bulkhead.campaign.trial import HYPERVISOR, Line, Record, is_working
 
@@ -22,7 +23,8 @@ class Verdict(Enum):
     HUNG = "hung"  # the victim stands still, and nobody noticed
     LOST = "not recovered"  # noticed, and a restart did not help
     RECOVERED = "recovered"
-    MASKED = "no effect"  # the fault was used, and changed nothing that can be seen
+    LATENT = "latent"  # the victim did something else, its output is right, and nobody noticed
+    MASKED = "masked"  # the faulty place was used, and the victim did the same as without the fault
     INACTIVE = "not used"
     NOT_INJECTED = "not injected"
 
@@ -43,6 +45,8 @@ SIGNS = (
     Sign("watchdog", HYPERVISOR, r"{victim} is stopped: .* watchdog was not refreshed,.*"),
     Sign("stop", HYPERVISOR, r"{victim} is stopped.*"),
     Sign("stop", HYPERVISOR, r"{victim} (waits|can't start|executes no more|can't use).*"),
+    Sign("scrubber", "", r"panic: scrubber: .*"),
+    Sign("comparison", "", r"panic: turn \d+: .*"),
     Sign("panic", "", r"panic: .*"),
     Sign("driver", "", r"virtio: .*(device stopped|cannot be).*"),
     Sign("program", "", r"network: (no answer|\w+ instead of \w+)"),
@@ -58,7 +62,9 @@ class Judgement:
 
     verdict: Verdict
     injected: bool
+    used: bool = False  # the victim read or executed the faulty place before it was overwritten
     activated: bool = False
+    deviation: str = ""  # of an undetected fault: the first part of the behaviour that differs
     detector: str = ""
     detection: int = 0  # from the fault
     contained: bool = True
@@ -70,8 +76,20 @@ class Judgement:
     lines: Sequence[str] = field(default_factory=tuple)
 
 
-def judge(record: Record, plan: Plan, victim: str) -> Judgement:
-    """Return the judgement of a run with a fault."""
+# The accesses of the device, of the table walker and of registers are not seen.
+_UNSEEN = (
+    Place.TABLES, Place.REGISTERS, Place.RINGS, Place.CHANNEL, Place.DEVICE, Place.CONFIGURATION,
+)  # fmt: skip
+
+
+def needs_twin(judgement: Judgement, place: Place) -> bool:
+    """Return True if a run without the fault tells whether it had an effect."""
+    is_open = judgement.verdict in (Verdict.MASKED, Verdict.INACTIVE)
+    return is_open and (judgement.used or place in _UNSEEN)
+
+
+def judge(record: Record, plan: Plan, victim: str, twin: Record | None = None) -> Judgement:
+    """Return the judgement of a run with a fault. `twin`: the same run without the fault."""
     if record.injection is None:
         return Judgement(Verdict.NOT_INJECTED, False, lines=(record.reason or record.error,))
     until = record.restarted_at or record.ended_at or 1 << 63
@@ -82,10 +100,28 @@ def judge(record: Record, plan: Plan, victim: str) -> Judgement:
     failed = bool(record.restarted_at)
     recovered, recovery = _recovery(record, plan, victim, noticed_at)
     has_effect = bool(detector or is_wrong or failed or leaks)
+    deviation = _deviation(record, twin) if twin is not None and not has_effect else ""
+    # What follows a skipped instruction is an instruction earlier than in any twin.
+    is_active = has_effect or deviation != "" or record.injection.is_certain
+    is_used = _is_used(record)
+    if leaks:
+        verdict = Verdict.LEAKED
+    elif detector:
+        verdict = Verdict.LOST if recovered is False else Verdict.RECOVERED
+    elif is_wrong:
+        verdict = Verdict.SILENT
+    elif failed:
+        verdict = Verdict.HUNG
+    elif is_active:
+        verdict = Verdict.LATENT
+    else:
+        verdict = Verdict.MASKED if is_used else Verdict.INACTIVE
     return Judgement(
-        _verdict(leaks, detector, recovered, is_wrong, failed, _is_used(record) or has_effect),
+        verdict,
         injected=True,
-        activated=_is_used(record) or has_effect,
+        used=is_used,
+        activated=is_active,
+        deviation=deviation,
         detector=detector,
         detection=noticed_at - record.injected_at if detector else 0,
         contained=not leaks,
@@ -95,25 +131,6 @@ def judge(record: Record, plan: Plan, victim: str) -> Judgement:
         silent=is_wrong and not detector,
         silent_neighbour=silent_neighbour,
     )
-
-
-def _verdict(
-    leaks: Sequence[str],
-    detector: str,
-    recovered: bool | None,
-    is_wrong: bool,
-    failed: bool,
-    is_used: bool,
-) -> Verdict:
-    if leaks:
-        return Verdict.LEAKED
-    if detector:
-        return Verdict.LOST if recovered is False else Verdict.RECOVERED
-    if is_wrong:
-        return Verdict.SILENT
-    if failed:
-        return Verdict.HUNG
-    return Verdict.MASKED if is_used else Verdict.INACTIVE
 
 
 def _detection(lines: Sequence[Line], victim: str) -> tuple[str, int]:
@@ -133,6 +150,37 @@ def _is_used(record: Record) -> bool:
     is_first = record.written_at == 0 or record.read_at <= record.written_at
     is_read = record.read_at != 0 and (injection.is_stuck or is_first)
     return injection.is_certain or record.executed_at != 0 or is_read
+
+
+def has_same_blocks(record: Record, twin: Record) -> bool:
+    """Return True if the victim executed the same blocks of code, at the same times."""
+    return (record.turns, record.checked_at, record.blocks) == (
+        twin.turns,
+        twin.checked_at,
+        twin.blocks,
+    )
+
+
+def _deviation(record: Record, twin: Record) -> str:
+    """Return what the victim did otherwise than in the run without the fault: it executed other
+    blocks of code, its stores differ, or its memory does in other bytes than those that the fault
+    changed. "turns": the runs can't be compared, because the processors took turns otherwise.
+    "": nothing.
+    """
+    injection = record.injection
+    assert injection is not None
+    if record.turns != twin.turns:
+        return "turns"
+    if not has_same_blocks(record, twin):
+        return "blocks"
+    if record.stores != twin.stores:
+        return "stores"
+    memory = bytearray(record.victims_memory)
+    for address, data in injection.words.items():
+        at = address - record.victims_start
+        if 0 <= at < len(memory):
+            memory[at : at + len(data)] = twin.victims_memory[at : at + len(data)]
+    return "memory" if memory != twin.victims_memory else ""
 
 
 def _has_wrong_output(lines: Sequence[Line], plan: Plan, victim: str) -> bool:

@@ -10,7 +10,11 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _WIDTH, _HEIGHT = 6.4, 3.8  # inches
-_COLOURS = ("#1f5fa8", "#d9722e", "#4d9a4a", "#7d5ba6", "#b8323f", "#7a7a7a", "#2a9d9d")
+# As many as the largest plot has series: the detectors of the fault campaign.
+_COLOURS = (
+    "#1f5fa8", "#d9722e", "#4d9a4a", "#7d5ba6", "#b8323f", "#7a7a7a", "#2a9d9d", "#8a6238",
+    "#c25fa0", "#3a3a3a", "#8f9a2a", "#5a7fd0",
+)  # fmt: skip
 _MARKERS = "osD^vPX"
 
 Points = Sequence[tuple[float, float]]
