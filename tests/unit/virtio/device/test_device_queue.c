@@ -386,7 +386,7 @@ static void expect_broken(const char *reason)
     assert_non_null(strstr(queue.broken, reason));
     assert_false(device_queue_take(&queue, &chain));
     assert_null(device_queue_start(&queue, &memory, &setup, false));
-    memset(regions[0].here, 0, regions[0].bytes);
+    memset(regions[0].here, 0, (size_t)regions[0].bytes);
 }
 
 static void test_hostile_index(void **state)
