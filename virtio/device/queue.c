@@ -5,9 +5,9 @@
  */
 #include "virtio/device_queue.h"
 
-#include "../virtqueue/layout.h"
 #include "virtio/barrier.h"
 #include "virtio/features.h"
+#include "virtio/virtqueue_layout.h"
 
 #define DESCRIPTORS_ALIGNMENT 16u /* 2.7 */
 #define AVAILABLE_ALIGNMENT   2u

@@ -45,9 +45,9 @@
 #ifndef VIRTIO_VIRTQUEUE_DESCRIPTOR_H
 #define VIRTIO_VIRTQUEUE_DESCRIPTOR_H
 
-#include "layout.h"
 #include "virtio/barrier.h"
 #include "virtio/virtqueue.h"
+#include "virtio/virtqueue_layout.h"
 
 #if UINTPTR_MAX > UINT32_MAX && !defined(VIRTQUEUE_DESCRIPTORS_APART)
 #include "descriptor_whole.h"

@@ -12,9 +12,9 @@
 #ifndef VIRTIO_VIRTQUEUE_PRIVATE_H
 #define VIRTIO_VIRTQUEUE_PRIVATE_H
 
-#include "layout.h"
 #include "virtio/barrier.h"
 #include "virtio/virtqueue.h"
+#include "virtio/virtqueue_layout.h"
 
 /* slot.shape of an indirect chain: this bit and the number of its table. slot.shape of a direct
  * chain: its number of descriptors minus 1, which is < VIRTQUEUE_SIZE_MAX. */

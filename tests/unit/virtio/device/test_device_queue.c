@@ -3,7 +3,7 @@
  * The device's side of a virtqueue. At the other end is the driver's side of this library, which is
  * tested against other devices, or a hostile driver, which writes any value to any word.
  */
-#include "../virtqueue/virtqueue_fixture.h"
+#include "virtqueue/virtqueue_fixture.h"
 #include "virtio/barrier.h"
 #include "virtio/device_queue.h"
 #include "virtio/features.h"
