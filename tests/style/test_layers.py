@@ -27,6 +27,7 @@ INCLUDE_FOLDERS = {
     "arch": ("arch/include", "arch/arm64/include"),
     "devices": ("devices/include",),
     "schedule": ("schedule/include",),
+    "backend": ("backend/include",),
     "channel": ("channel/include", "channel/guest/include"),
 }
 
@@ -42,6 +43,7 @@ ALLOWED = {
     "arch": set(),
     "devices": set(),
     "schedule": set(),
+    "backend": set(),
     "channel": set(),
 }
 
