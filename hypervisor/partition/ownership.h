@@ -50,9 +50,8 @@ void ownership_depart(struct vcpu *vcpu);
  * VCPU. */
 bool ownership_can_fail_over(const struct partition *partition);
 
-/* Lets the standby get all movable functions of a partition. Its DMA is blocked, its functions
- * and SPIs were reset, and none of its VCPUs executes. `vcpu`: its boot
- * VCPU, on its processor. */
+/* Lets the standby get all movable functions of a partition. Its DMA is blocked, its functions and
+ * SPIs were reset, and none of its VCPUs executes. `vcpu`: its boot VCPU, on its processor. */
 void ownership_hand_over(struct vcpu *vcpu);
 
 /* Notes that the partition executes, or that it begins to start or to stop. The second discards the

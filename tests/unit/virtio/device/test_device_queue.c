@@ -3,10 +3,10 @@
  * The device's side of a virtqueue. At the other end is the driver's side of this library, which is
  * tested against other devices, or a hostile driver, which writes any value to any word.
  */
-#include "virtqueue/virtqueue_fixture.h"
 #include "virtio/barrier.h"
 #include "virtio/device_queue.h"
 #include "virtio/features.h"
+#include "virtqueue/virtqueue_fixture.h"
 #include <string.h>
 
 #define SIZE   16u
