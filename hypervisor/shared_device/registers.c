@@ -16,6 +16,7 @@
 
 /* The back-end reads the page at any time, so each word is stored once. What it finds in a later
  * store it may rely on with all earlier ones. */
+/* NOLINTBEGIN(readability-non-const-parameter): the builtin writes to it */
 static void store(uint32_t *word, uint32_t value)
 {
     __atomic_store_n(word, value, __ATOMIC_RELEASE);
@@ -25,6 +26,7 @@ static void store_long(uint64_t *word, uint64_t value)
 {
     __atomic_store_n(word, value, __ATOMIC_RELEASE);
 }
+/* NOLINTEND(readability-non-const-parameter) */
 
 static bool has_status(const struct shared_device *device, uint32_t bits)
 {
@@ -168,30 +170,33 @@ static void write_size(const struct shared_device *device, uint32_t value)
     }
 }
 
-/* Writes to an address of the selected queue, if the register is one. */
+/* Returns the address of the queue that a register, or the second one for its upper half, contains;
+ * NULL: the register is no such one. */
+static uint64_t *address_at(struct shared_device_queue *queue, uint64_t offset)
+{
+    switch (offset & ~(uint64_t)HIGH_WORD) {
+    case VIRTIO_MMIO_QUEUE_DESCRIPTORS:
+        return &queue->descriptors;
+    case VIRTIO_MMIO_QUEUE_DRIVER_AREA:
+        return &queue->driver_area;
+    case VIRTIO_MMIO_QUEUE_DEVICE_AREA:
+        return &queue->device_area;
+    default:
+        return NULL;
+    }
+}
+
+/* Writes to an address of the selected queue. Returns false if the register is no such one. */
 static bool write_queue_address(const struct shared_device *device, uint64_t offset, uint32_t value)
 {
-    static const struct {
-        uint64_t offset;
-        size_t member;
-    } addresses[] = {
-        {VIRTIO_MMIO_QUEUE_DESCRIPTORS, offsetof(struct shared_device_queue, descriptors)},
-        {VIRTIO_MMIO_QUEUE_DRIVER_AREA, offsetof(struct shared_device_queue, driver_area)},
-        {VIRTIO_MMIO_QUEUE_DEVICE_AREA, offsetof(struct shared_device_queue, device_area)},
-    };
+    struct shared_device_queue ignored;
     struct shared_device_queue *queue = selected_for_setup(device);
+    uint64_t *address = address_at(queue == NULL ? &ignored : queue, offset);
 
-    for (unsigned i = 0; i < sizeof(addresses) / sizeof(addresses[0]); i++) {
-        uint64_t half = offset - addresses[i].offset;
-
-        if (half == 0 || half == HIGH_WORD) {
-            if (queue != NULL) {
-                write_half((uint64_t *)(void *)((char *)queue + addresses[i].member), half, value);
-            }
-            return true;
-        }
+    if (address != NULL && queue != NULL) {
+        write_half(address, offset & HIGH_WORD, value);
     }
-    return false;
+    return address != NULL;
 }
 
 static enum access_result write_register(const struct shared_device *device, uint64_t offset,
