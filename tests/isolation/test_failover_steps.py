@@ -221,18 +221,18 @@ def _card_is_given(run: _Steps, phase: str) -> None:
 
 def _card_is_given_back(run: _Steps, phase: str) -> None:
     """Give the card to the partition that fails. Once the standby has it, that is a move from a
-    guest that may not have begun to use it."""
+    guest that may not have begun to use it, or that goes on to wait, because it has not seen it."""
     owner, standby = run.owner, run.standby
-    readies, waits = run.readies(), (run.waits(owner), run.waits(standby))
+    readies, waits = run.readies(), run.waits(owner)
     with run.owner_held(phase):
         assert run.give(owner).result == 0
         is_moved = phase in _MOVED
         if is_moved:
-            run.await_waiting(standby, waits[1])
+            run.await_waiting_now(standby)
     if is_moved:
         run.await_ready(readies)
     else:
-        run.await_swap(readies, waits[0])
+        run.await_swap(readies, waits)
 
 
 def _serves_meanwhile(
