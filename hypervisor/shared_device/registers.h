@@ -14,7 +14,7 @@
 
 #define SHARED_DEVICE_CONFIG_BYTES 64u
 
-/* What the system file says about the device. */
+/* The device, as the system file describes it. */
 struct shared_device_kind {
     uint64_t features;       /* offered; contains VERSION_1 */
     uint64_t required;       /* of these, those that the driver has to accept */
@@ -41,7 +41,7 @@ struct shared_device {
     struct shared_device_page *page;
 };
 
-/* What an access asks for besides. */
+/* The caller's work after an access. */
 enum shared_device_effect {
     SHARED_DEVICE_NONE,
     SHARED_DEVICE_RING, /* ring the back-end's doorbell */

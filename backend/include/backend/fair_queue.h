@@ -57,7 +57,7 @@ enum fair_queue_error {
     FAIR_QUEUE_BURST_OUT_OF_RANGE,   /* less than the largest frame, which could never be sent */
 };
 
-/* What the system file gives a client. */
+/* A client's part of the system file. */
 struct fair_share {
     uint64_t rate;  /* limit in bytes/s; 0: no limit */
     uint32_t burst; /* bytes; not used without a limit */

@@ -40,7 +40,7 @@ enum frame_switch_vlan {
     FRAME_SWITCH_TRUNK,   /* all VLANs and untagged frames, as they are */
 };
 
-/* What the system file says of a client. */
+/* A client's rules in the system file. */
 struct frame_switch_rules {
     uint64_t address; /* not used with is_any_address */
     enum frame_switch_vlan kind;

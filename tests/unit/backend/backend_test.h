@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the tests of backend/ share. */
+/* Functions that the tests of backend/ share. */
 #ifndef BACKEND_TEST_H
 #define BACKEND_TEST_H
 

@@ -507,7 +507,7 @@ static void test_random_loads(void **state)
     }
 }
 
-/* Nobody can be served, unless all who have frames are held back. */
+/* A client is served unless all clients that have frames are held back. */
 static void test_random_calls(void **state)
 {
     (void)state;

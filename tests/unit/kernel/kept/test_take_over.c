@@ -161,7 +161,7 @@ static void both_end(void **state)
     }
 }
 
-/* What served is gone: nobody goes on with an older state. */
+/* The partition that served is gone, so no partition goes on with an older state. */
 static void memory_of_the_last_owner_is_gone(void **state)
 {
     (void)state;

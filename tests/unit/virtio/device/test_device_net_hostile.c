@@ -22,7 +22,7 @@ static struct device_net net;
 static struct device_chain chains[3];
 static struct device_net_frame frames[3];
 static struct device_net_segmentation segmentation;
-/* What the driver sends is in `out`; it receives into `in`. */
+/* The driver sends frames from `out`, and receives into `in`. */
 static uint8_t out[BYTES], in[BYTES];
 static const struct device_memory_region everything = {
     .start = FAKE_DMA_OFFSET + 4096,
