@@ -32,8 +32,9 @@ void timers_first_changed(void);
 uint8_t timers_armer(uint8_t current);
 
 /* Returns the time, in nanoseconds since boot, until which the expirations that this VCPU pays for
- * should wait, because it has no budget, and the interrupted thread has; 0: they need not wait. If
- * they have to wait, the VCPU pays for the interrupt. */
+ * should wait, because it has no budget, and the interrupted thread has, or has disabled
+ * preemption; or because it has had its few callbacks without budget already; 0: they need not
+ * wait. If they have to wait, the VCPU pays for the interrupt. */
 uint64_t timers_wait_for(uint8_t payer);
 
 /* Another timer follows in the same interrupt. Whoever pays for the interrupt pays until now. */

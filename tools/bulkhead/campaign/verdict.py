@@ -101,7 +101,7 @@ def judge(record: Record, plan: Plan, victim: str, twin: Record | None = None) -
     recovered, recovery = _recovery(record, plan, victim, noticed_at)
     has_effect = bool(detector or is_wrong or failed or leaks)
     deviation = _deviation(record, twin) if twin is not None and not has_effect else ""
-    # What follows a skipped instruction is an instruction earlier than in any twin.
+    # All instructions after a skipped one are one instruction earlier than in any twin.
     is_active = has_effect or deviation != "" or record.injection.is_certain
     is_used = _is_used(record)
     if leaks:

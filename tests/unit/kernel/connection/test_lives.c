@@ -315,6 +315,21 @@ static void over_ipv6(void **state)
     memcpy(packet_address6[1], link_local, sizeof(link_local));
 }
 
+/* Lets the next peer, number i, connect, and the server close the connection. */
+static void close_by_server(unsigned i, bool fins_cross)
+{
+    struct peer *peer = &wire.peers[i];
+
+    peer->server_closes = true;
+    peer->fins_cross = fins_cross;
+    peer_begin(peer);
+    wire.count = i + 1;
+    while (!peer_is_done(peer)) {
+        assert_true(wire.now < PATIENCE_MS);
+        steps(1);
+    }
+}
+
 /* Connections that wait in TIME-WAIT wait anew in each life. They take no place of new ones. */
 static void many_lives_with_closed_connections(void **state)
 {
@@ -322,15 +337,7 @@ static void many_lives_with_closed_connections(void **state)
     begin(PEERS_MAX, 1, LIFE_KEPT);
     begin_life(&endless);
     for (unsigned i = 0; i < PEERS_MAX; i++) {
-        struct peer *peer = &wire.peers[i];
-
-        peer->server_closes = true;
-        peer_begin(peer);
-        wire.count = i + 1;
-        while (!peer_is_done(peer)) {
-            assert_true(wire.now < PATIENCE_MS);
-            steps(1);
-        }
+        close_by_server(i, false);
         for (unsigned lives = 0; lives < 10; lives++) {
             life_end();
             restart(&endless);
@@ -435,16 +442,7 @@ static void fins_that_cross(void **state)
     begin(PEERS_MAX, 1, LIFE_KEPT);
     begin_life(&endless);
     for (unsigned i = 0; i < PEERS_MAX; i++) {
-        struct peer *peer = &wire.peers[i];
-
-        peer->server_closes = true;
-        peer->fins_cross = true;
-        peer_begin(peer);
-        wire.count = i + 1;
-        while (!peer_is_done(peer)) {
-            assert_true(wire.now < PATIENCE_MS);
-            steps(1);
-        }
+        close_by_server(i, true);
         steps(2000); /* the server repeats its FIN, which the peer acknowledges */
     }
     assert_int_equal(life_lines("more than 3 connections"), 0);

@@ -30,7 +30,7 @@
 static uint32_t random_state;
 static unsigned first_seed = 1, seeds = 60;
 
-/* What the program has of each connection. */
+/* The program's state of each connection. */
 static struct pbuf *unread;
 static struct tcp_pcb *connections[PEERS];
 
