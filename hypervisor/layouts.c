@@ -52,6 +52,8 @@ void layouts_limits(void)
     LAYOUT_CONSTANT(DESCRIPTION_MOVABLES_MAX);
     LAYOUT_CONSTANT(DESCRIPTION_CHANNELS_MAX);
     LAYOUT_CONSTANT(DESCRIPTION_ENDS_MAX);
+    LAYOUT_CONSTANT(DESCRIPTION_SHARED_DEVICES_MAX);
+    LAYOUT_CONSTANT(DESCRIPTION_WINDOWS_MAX);
     LAYOUT_CONSTANT(DESCRIPTION_SPI_WORDS);
     LAYOUT_CONSTANT(DESCRIPTION_RESTARTS_MAX);
     LAYOUT_CONSTANT(DESCRIPTION_WINDOW_MIN);
@@ -245,6 +247,28 @@ void layouts_description(void)
     LAYOUT_NUMBER(description_channel, further_receivers);
     LAYOUT_NUMBER(description_channel, reserved);
     LAYOUT_NESTED(description_channel, ends, description_channel_end);
+    LAYOUT_WHOLE_STRUCT(description_window);
+    LAYOUT_NUMBER(description_window, client);
+    LAYOUT_NUMBER(description_window, backend);
+    LAYOUT_NUMBER(description_window, bytes);
+    LAYOUT_WHOLE_STRUCT(description_shared_device);
+    LAYOUT_NUMBER(description_shared_device, physical);
+    LAYOUT_NUMBER(description_shared_device, registers);
+    LAYOUT_NUMBER(description_shared_device, page);
+    LAYOUT_NUMBER(description_shared_device, features);
+    LAYOUT_NUMBER(description_shared_device, required);
+    LAYOUT_NUMBER(description_shared_device, client);
+    LAYOUT_NUMBER(description_shared_device, backend);
+    LAYOUT_NUMBER(description_shared_device, interrupt);
+    LAYOUT_NUMBER(description_shared_device, doorbell);
+    LAYOUT_NUMBER(description_shared_device, device_id);
+    LAYOUT_NUMBER(description_shared_device, queue_count);
+    LAYOUT_NUMBER(description_shared_device, queue_size_max);
+    LAYOUT_NUMBER(description_shared_device, config_bytes);
+    LAYOUT_NUMBER(description_shared_device, window_count);
+    LAYOUT_NUMBER(description_shared_device, reserved);
+    LAYOUT_NUMBERS(description_shared_device, config);
+    LAYOUT_NESTED(description_shared_device, windows, description_window);
     LAYOUT_WHOLE_STRUCT(description);
     LAYOUT_NUMBER(description, magic);
     LAYOUT_NUMBER(description, version);
@@ -258,10 +282,13 @@ void layouts_description(void)
     LAYOUT_NESTED(description, manager, description_manager);
     LAYOUT_NUMBER(description, channel_count);
     LAYOUT_NUMBER(description, movable_count);
+    LAYOUT_NUMBER(description, shared_device_count);
+    LAYOUT_NUMBER(description, reserved);
     LAYOUT_NESTED(description, cores, description_core);
     LAYOUT_NESTED(description, partitions, description_partition);
     LAYOUT_NESTED(description, channels, description_channel);
     LAYOUT_NESTED(description, movables, description_movable);
+    LAYOUT_NESTED(description, shared_devices, description_shared_device);
 }
 
 /* Structures of a running system, which the tools read through the machine's memory. */
@@ -282,6 +309,7 @@ void layouts_state(void)
     LAYOUT_ENUMERATOR(exit_cause, EXIT_, HYPERCALL);
     LAYOUT_ENUMERATOR(exit_cause, EXIT_, CLOCK);
     LAYOUT_ENUMERATOR(exit_cause, EXIT_, WATCHDOG);
+    LAYOUT_ENUMERATOR(exit_cause, EXIT_, SHARED_DEVICE);
     LAYOUT_ENUMERATOR(report_state, REPORT_, OFF);
     LAYOUT_ENUMERATOR(report_state, REPORT_, RUNNING);
     LAYOUT_ENUMERATOR(report_state, REPORT_, STOPPED);

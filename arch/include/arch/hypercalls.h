@@ -71,6 +71,19 @@ enum call_result {
  * the caller, and rings the doorbell of the other end. */
 #define CALL_CHANNEL_SET_STATE 0x86000021u
 
+/* Shared devices (arch/shared_device.h), for the partition that is the back-end of one. W1 is the
+ * index of the device in the system description. X0: CALL_SUCCESS, or CALL_NOT_SUPPORTED. */
+/* Tells the driver of W2: 1 the device has used buffers, 2 its configuration has changed. */
+#define CALL_SHARED_DEVICE_INTERRUPT 0x86000022u
+/* The back-end accesses rings and buffers only of queues whose generation it read in the device's
+ * page after it had read W2 as the device's generation there. */
+#define CALL_SHARED_DEVICE_ACKNOWLEDGE 0x86000023u
+/* Changes W2 bits 31:16 bytes, 8 at most, of the configuration space from W2 bits 15:0 on to those
+ * of X3, the first in bits 7:0, and tells the driver. */
+#define CALL_SHARED_DEVICE_CONFIGURE 0xc6000024u
+/* The device can't go on until the driver resets it (VIRTIO 1.3, 2.1.2). */
+#define CALL_SHARED_DEVICE_FAIL 0x86000025u
+
 /* Health monitoring, for partitions that are monitored (arch/health.h). W1 is enum health_report,
  * X2 a number that the log shows. Has no result if the table of the caller's partition says that it
  * stops or restarts. Otherwise X0 is CALL_SUCCESS, and the guest continues. */

@@ -18,22 +18,24 @@
 #include <stdint.h>
 
 #define DESCRIPTION_MAGIC   UINT64_C(0x444145484b4c5542) /* "BULKHEAD" */
-#define DESCRIPTION_VERSION 19u
+#define DESCRIPTION_VERSION 20u
 
-#define DESCRIPTION_CORES_MAX      16u
-#define DESCRIPTION_PARTITIONS_MAX CALL_PARTITIONS_MAX
-#define DESCRIPTION_VCPUS_MAX      16u /* VCPUs of a partition */
-#define DESCRIPTION_CORE_VCPUS_MAX 32u /* VCPUs of a core */
-#define DESCRIPTION_NAME_BYTES     16u /* a name is terminated by 0 */
-#define DESCRIPTION_MEMORIES_MAX   4u
-#define DESCRIPTION_DEVICES_MAX    16u
-#define DESCRIPTION_IMAGES_MAX     4u
-#define DESCRIPTION_FUNCTIONS_MAX  8u
-#define DESCRIPTION_MOVABLES_MAX   8u
-#define DESCRIPTION_CHANNELS_MAX   16u
-#define DESCRIPTION_ENDS_MAX       8u  /* ends of a channel */
-#define DESCRIPTION_SPI_WORDS      32u /* bit i % 32 of word i / 32 is INTID i; word 0 is 0 */
-#define DESCRIPTION_RESTARTS_MAX   16u /* restarts of a partition within a window */
+#define DESCRIPTION_CORES_MAX          16u
+#define DESCRIPTION_PARTITIONS_MAX     CALL_PARTITIONS_MAX
+#define DESCRIPTION_VCPUS_MAX          16u /* VCPUs of a partition */
+#define DESCRIPTION_CORE_VCPUS_MAX     32u /* VCPUs of a core */
+#define DESCRIPTION_NAME_BYTES         16u /* a name is terminated by 0 */
+#define DESCRIPTION_MEMORIES_MAX       4u
+#define DESCRIPTION_DEVICES_MAX        16u
+#define DESCRIPTION_IMAGES_MAX         4u
+#define DESCRIPTION_FUNCTIONS_MAX      8u
+#define DESCRIPTION_MOVABLES_MAX       8u
+#define DESCRIPTION_CHANNELS_MAX       16u
+#define DESCRIPTION_ENDS_MAX           8u /* ends of a channel */
+#define DESCRIPTION_SHARED_DEVICES_MAX 16u
+#define DESCRIPTION_WINDOWS_MAX        4u  /* windows of a shared device */
+#define DESCRIPTION_SPI_WORDS          32u /* bit i % 32 of word i / 32 is INTID i; word 0 is 0 */
+#define DESCRIPTION_RESTARTS_MAX       16u /* restarts of a partition within a window */
 
 /* Sizes of the two address ranges of a PCI host for channels: ECAM of one bus, and the window for
  * BARs. */
@@ -336,6 +338,39 @@ struct description_channel {
     struct description_channel_end ends[DESCRIPTION_ENDS_MAX]; /* of different partitions */
 };
 
+/* A part of a client's memory that the back-end of its shared device may access: whole pages,
+ * inside of one of the client's memories. */
+struct description_window {
+    uint64_t client;  /* guest address in the client */
+    uint64_t backend; /* guest address in the back-end, where nothing else is */
+    uint64_t bytes;
+};
+
+/* A shared device: a virtio device with the MMIO transport (VIRTIO 1.3, 4.2) in the client, which
+ * the back-end serves (docs/decisions/0089). The two are different partitions. */
+struct description_shared_device {
+    /* Physical address of two pages: the device's page (arch/shared_device.h), then a page that no
+     * guest has (shared_device/state.h). */
+    uint64_t physical;
+    uint64_t registers;   /* guest address of the registers in the client, one page, not mapped */
+    uint64_t page;        /* guest address at which the back-end reads the device's page */
+    uint64_t features;    /* offered; contains VERSION_1 */
+    uint64_t required;    /* of these, those that the driver has to accept */
+    uint32_t client;      /* index of the partition */
+    uint32_t backend;     /* index of the partition */
+    uint32_t interrupt;   /* INTID of the driver's interrupt: an SPI that no device uses, one of the
+                             client's `interrupts` */
+    uint32_t doorbell;    /* INTID of the back-end's doorbell: the same of the back-end */
+    uint32_t device_id;   /* VIRTIO 1.3, 5: 1 network card, 2 block device */
+    uint32_t queue_count; /* 1 to SHARED_DEVICE_QUEUES */
+    uint32_t queue_size_max; /* a power of two, 256 at most */
+    uint32_t config_bytes;   /* 64 at most */
+    uint32_t window_count;
+    uint32_t reserved;
+    uint8_t config[64]; /* the configuration space (2.5) at the start of the system */
+    struct description_window windows[DESCRIPTION_WINDOWS_MAX];
+};
+
 struct description {
     uint64_t magic;
     uint32_t version;
@@ -351,10 +386,13 @@ struct description {
     struct description_manager manager;
     uint32_t channel_count;
     uint32_t movable_count;
+    uint32_t shared_device_count;
+    uint32_t reserved;
     struct description_core cores[DESCRIPTION_CORES_MAX];
     struct description_partition partitions[DESCRIPTION_PARTITIONS_MAX];
     struct description_channel channels[DESCRIPTION_CHANNELS_MAX];
     struct description_movable movables[DESCRIPTION_MOVABLES_MAX];
+    struct description_shared_device shared_devices[DESCRIPTION_SHARED_DEVICES_MAX];
 };
 
 /* description/lookup.c: returns the index of the first partition with listed interrupts, or

@@ -33,6 +33,7 @@ enum exit_cause {
     EXIT_HYPERCALL,     /* any other call by HVC or SMC */
     EXIT_CLOCK,         /* the virtual PL031, a real-time clock */
     EXIT_WATCHDOG,      /* the virtual generic watchdog */
+    EXIT_SHARED_DEVICE, /* the registers of a virtio device that another partition serves */
     EXIT_CAUSES
 };
 

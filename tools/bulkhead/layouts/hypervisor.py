@@ -5,7 +5,7 @@ from ctypes import LittleEndianStructure, c_char, c_uint8, c_uint16, c_uint32, c
 from enum import IntEnum
 
 DESCRIPTION_MAGIC = 0x444145484B4C5542
-DESCRIPTION_VERSION = 19
+DESCRIPTION_VERSION = 20
 DESCRIPTION_CORES_MAX = 16
 DESCRIPTION_PARTITIONS_MAX = 8
 DESCRIPTION_VCPUS_MAX = 16
@@ -18,6 +18,8 @@ DESCRIPTION_FUNCTIONS_MAX = 8
 DESCRIPTION_MOVABLES_MAX = 8
 DESCRIPTION_CHANNELS_MAX = 16
 DESCRIPTION_ENDS_MAX = 8
+DESCRIPTION_SHARED_DEVICES_MAX = 16
+DESCRIPTION_WINDOWS_MAX = 4
 DESCRIPTION_SPI_WORDS = 32
 DESCRIPTION_RESTARTS_MAX = 16
 DESCRIPTION_WINDOW_MIN = 1_000
@@ -147,6 +149,7 @@ class ExitCause(IntEnum):
     HYPERCALL = 12
     CLOCK = 13
     WATCHDOG = 14
+    SHARED_DEVICE = 15
 
 
 class ReportState(IntEnum):
@@ -392,6 +395,42 @@ class DescriptionChannel(LittleEndianStructure):
     )
 
 
+class DescriptionWindow(LittleEndianStructure):
+    """struct description_window"""
+
+    _pack_ = 1
+    _fields_ = (
+        ("client", c_uint64),
+        ("backend", c_uint64),
+        ("bytes", c_uint64),
+    )
+
+
+class DescriptionSharedDevice(LittleEndianStructure):
+    """struct description_shared_device"""
+
+    _pack_ = 1
+    _fields_ = (
+        ("physical", c_uint64),
+        ("registers", c_uint64),
+        ("page", c_uint64),
+        ("features", c_uint64),
+        ("required", c_uint64),
+        ("client", c_uint32),
+        ("backend", c_uint32),
+        ("interrupt", c_uint32),
+        ("doorbell", c_uint32),
+        ("device_id", c_uint32),
+        ("queue_count", c_uint32),
+        ("queue_size_max", c_uint32),
+        ("config_bytes", c_uint32),
+        ("window_count", c_uint32),
+        ("reserved", c_uint32),
+        ("config", c_uint8 * 64),
+        ("windows", DescriptionWindow * 4),
+    )
+
+
 class Description(LittleEndianStructure):
     """struct description"""
 
@@ -409,10 +448,13 @@ class Description(LittleEndianStructure):
         ("manager", DescriptionManager),
         ("channel_count", c_uint32),
         ("movable_count", c_uint32),
+        ("shared_device_count", c_uint32),
+        ("reserved", c_uint32),
         ("cores", DescriptionCore * 16),
         ("partitions", DescriptionPartition * 8),
         ("channels", DescriptionChannel * 16),
         ("movables", DescriptionMovable * 8),
+        ("shared_devices", DescriptionSharedDevice * 16),
     )
 
 
@@ -427,7 +469,7 @@ class VcpuReport(LittleEndianStructure):
         ("state", c_uint32),
         ("starts", c_uint32),
         ("refused", c_uint64),
-        ("exits", c_uint64 * 15),
+        ("exits", c_uint64 * 16),
         ("syndrome", c_uint64),
         ("address", c_uint64),
         ("pc", c_uint64),
@@ -445,9 +487,9 @@ class Vcpu(LittleEndianStructure):
         ("partition", c_uint64),
         ("stage2", c_uint64),
         ("number", c_uint32),
-        ("_212", c_uint8 * 4),
+        ("_220", c_uint8 * 4),
         ("services", c_uint64),
-        ("_224", c_uint8 * 3464),
+        ("_232", c_uint8 * 3464),
     )
 
 
