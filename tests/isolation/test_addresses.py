@@ -38,9 +38,10 @@ from bulkhead.system import dax
 from bulkhead.system.assemble import assemble, read
 from bulkhead.system.board import PAGE_BYTES
 from bulkhead.system.board_tree import BoardTree, registers
-from bulkhead.system.layout import ChannelEnd, Layout, Place, Range
+from bulkhead.system.layout import ChannelEnd, Layout, Place
 from bulkhead.system.machine import machine
 from bulkhead.system.model import Dma
+from bulkhead.system.ranges import Range
 from bulkhead.system.reports import State, read_reports
 
 # Attributes of stage 2 descriptors (Arm ARM). Both set the access flag and allow reads and writes.

@@ -16,7 +16,8 @@ from pathlib import Path
 from bulkhead.layouts.hypervisor import Processor, Vcpu
 from bulkhead.running.guest import GuestProcess
 from bulkhead.system.description import PAGE_BYTES
-from bulkhead.system.layout import Layout, Range
+from bulkhead.system.layout import Layout
+from bulkhead.system.ranges import Range
 
 _ENTRIES = 512
 _ADDRESS = 0x0000_FFFF_FFFF_F000

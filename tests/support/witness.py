@@ -13,7 +13,8 @@ from bulkhead.running.guest import GuestProcess
 from bulkhead.running.qmp import QmpClient
 from bulkhead.system.board import FIRST_SPI, PAGE_BYTES
 from bulkhead.system.board_tree import registers
-from bulkhead.system.layout import Layout, Range
+from bulkhead.system.layout import Layout
+from bulkhead.system.ranges import Range
 from support.translation_tables import HypervisorMemory
 
 _INTERRUPTS = 288  # number of interrupts of QEMU's virt

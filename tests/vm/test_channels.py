@@ -21,7 +21,8 @@ from bulkhead.inspecting.reports import Guest, physical_memory
 from bulkhead.running.attach import facts_of
 from bulkhead.running.guest import GuestProcess
 from bulkhead.system.description import PAGE_BYTES
-from bulkhead.system.layout import Layout, Range
+from bulkhead.system.layout import Layout
+from bulkhead.system.ranges import Range
 from bulkhead.tracing.ring import ConnectionChange, Event, read_trace
 from bulkhead.tracing.timeline import make_timeline
 

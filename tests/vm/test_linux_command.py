@@ -20,7 +20,8 @@ from support.written_system import StartGuest, boot, reports
 from bulkhead.peers import linux_channels, linux_guest
 from bulkhead.running.guest import GuestProcess
 from bulkhead.system.board import PAGE_BYTES
-from bulkhead.system.layout import Layout, Range, section_bytes
+from bulkhead.system.layout import Layout, section_bytes
+from bulkhead.system.ranges import Range
 
 _SYSTEM = """
 board = "qemu-virt"

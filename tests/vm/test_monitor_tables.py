@@ -15,8 +15,9 @@ from bulkhead.system import description
 from bulkhead.system.assemble import assemble, read
 from bulkhead.system.board_tree import registers
 from bulkhead.system.description import PAGE_BYTES
-from bulkhead.system.layout import Layout, Place, Range
+from bulkhead.system.layout import Layout, Place
 from bulkhead.system.machine import machine
+from bulkhead.system.ranges import Range
 
 
 def overlap(one: Range, other: Range) -> bool:

@@ -24,8 +24,8 @@ from bulkhead.settings import Settings
 from bulkhead.system import assemble as assembling
 from bulkhead.system import description
 from bulkhead.system.assemble import Assembled, assemble, read
-from bulkhead.system.layout import page_up
 from bulkhead.system.machine import machine
+from bulkhead.system.ranges import page_up
 from bulkhead.system.reports import read_reports
 
 _SYSTEM = "isolation"  # two cores, DMA by the SMMU

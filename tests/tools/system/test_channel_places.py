@@ -18,7 +18,7 @@ from bulkhead.system.assemble import hypervisor_name
 from bulkhead.system.board_tree import BoardTree, registers, words
 from bulkhead.system.guest_tree import guest_tree
 from bulkhead.system.image import compile_tree, describe, pack
-from bulkhead.system.layout import ChannelEnd, Files, Layout, Range, make_layout
+from bulkhead.system.layout import ChannelEnd, Files, Layout, make_layout
 from bulkhead.system.model import (
     Channel,
     ChannelKind,
@@ -27,6 +27,7 @@ from bulkhead.system.model import (
     Partition,
     System,
 )
+from bulkhead.system.ranges import Range
 
 _KIB, _MIB, _GIB = 1 << 10, 1 << 20, 1 << 30
 _PAGE = 4096

@@ -16,9 +16,10 @@ from bulkhead.errors import UserError
 from bulkhead.system import board_tree
 from bulkhead.system.board_tree import BoardTree
 from bulkhead.system.image import pack
-from bulkhead.system.layout import Files, Layout, Range, make_layout
+from bulkhead.system.layout import Files, Layout, make_layout
 from bulkhead.system.memory_map import map_of, show_tables
 from bulkhead.system.model import Channel, Console, Dma, Partition, System
+from bulkhead.system.ranges import Range
 
 _KIB, _MIB = 1 << 10, 1 << 20
 _BOARD = board_tree.load("qemu-virt-secure")

@@ -18,10 +18,11 @@ from bulkhead.system.board_tree import BoardTree, registers
 from bulkhead.system.guest_numbers import numbers_of
 from bulkhead.system.guest_tree import guest_tree
 from bulkhead.system.image import describe
-from bulkhead.system.layout import Files, Layout, Range, make_layout
+from bulkhead.system.layout import Files, Layout, make_layout
 from bulkhead.system.memory_map import map_of
 from bulkhead.system.model import Channel, Console, Dma, Partition, System
 from bulkhead.system.place_rules import check_places
+from bulkhead.system.ranges import Range
 
 _KIB, _MIB = 1 << 10, 1 << 20
 _PAGE = 4096

@@ -20,7 +20,7 @@ from bulkhead.system.board_tree import BoardTree, registers, words
 from bulkhead.system.core_analysis import supplies
 from bulkhead.system.guest_tree import guest_tree
 from bulkhead.system.image import compile_tree, pack
-from bulkhead.system.layout import Files, Layout, make_layout, page_up
+from bulkhead.system.layout import Files, Layout, make_layout
 from bulkhead.system.model import (
     Console,
     ConsoleInterrupt,
@@ -36,6 +36,7 @@ from bulkhead.system.model import (
     stopping,
 )
 from bulkhead.system.overheads import kernel_costs, passed_costs
+from bulkhead.system.ranges import page_up
 
 MIB = 1 << 20
 BOARD = board_tree.load("qemu-virt")

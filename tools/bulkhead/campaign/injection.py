@@ -14,7 +14,7 @@ from bulkhead.campaign.fault import Fault, Kind, Place
 from bulkhead.campaign.scene import PC, PSTATE, STACK_POINTER, WORD, Queue, Scene
 from bulkhead.system.board import PAGE_BYTES
 from bulkhead.system.board_tree import registers
-from bulkhead.system.layout import Range
+from bulkhead.system.ranges import Range
 
 _INSTRUCTION = 4
 _BRANCH_TO_ITSELF = 0x14000000  # B . (Arm ARM, C6.2.26)

@@ -22,8 +22,9 @@ from bulkhead.running.guest import GuestError, GuestProcess
 from bulkhead.running.qemu import Machine, UserNetwork, escape
 from bulkhead.system.assemble import Assembled
 from bulkhead.system.board_tree import registers
-from bulkhead.system.layout import Layout, Place, Range
+from bulkhead.system.layout import Layout, Place
 from bulkhead.system.machine import machine
+from bulkhead.system.ranges import Range
 
 VICTIM = 0  # number of the partition
 _HELD_S = 120.0  # of this machine's time; a run takes less than a second of it if it is idle

@@ -12,7 +12,8 @@ from pathlib import Path
 from bulkhead.running.gdb_stub import GdbStub
 from bulkhead.system.board import PAGE_BYTES
 from bulkhead.system.board_tree import registers
-from bulkhead.system.layout import Layout, Place, Range
+from bulkhead.system.layout import Layout, Place
+from bulkhead.system.ranges import Range
 
 WORD = 8
 PC, PSTATE, STACK_POINTER = 0x20, 0x21, 0x1F  # QEMU's numbers (org.gnu.gdb.aarch64.core)

@@ -14,7 +14,7 @@ from bulkhead.campaign.machine import VICTIM, Bench, CampaignMachine
 from bulkhead.campaign.scene import Scene, Symbols
 from bulkhead.running.gdb_stub import GdbStubError
 from bulkhead.running.guest import GuestError
-from bulkhead.system.layout import Range
+from bulkhead.system.ranges import Range
 
 HYPERVISOR = "bulkhead"  # before its lines
 HYPERVISOR_MEMORY = "the hypervisor"

@@ -8,8 +8,9 @@ from collections.abc import Iterator
 
 from bulkhead.system.board import device_at
 from bulkhead.system.board_tree import BoardTree, registers
-from bulkhead.system.layout import Layout, Place, Range
+from bulkhead.system.layout import Layout, Place
 from bulkhead.system.problems import show
+from bulkhead.system.ranges import Range
 
 # Reports of fault.c and refused_dma.c.
 _REPORT = re.compile(

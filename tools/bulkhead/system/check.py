@@ -27,12 +27,7 @@ from bulkhead.system.images import (
     initrd_file,
     names_file,
 )
-from bulkhead.system.layout import (
-    DEVICETREE_BYTES,
-    leaves_room_at_the_start,
-    page_up,
-    placed,
-)
+from bulkhead.system.layout import DEVICETREE_BYTES, leaves_room_at_the_start, placed
 from bulkhead.system.manager_rules import manager_rules
 from bulkhead.system.model import (
     Console,
@@ -45,6 +40,7 @@ from bulkhead.system.model import (
     System,
 )
 from bulkhead.system.problems import Problem, choose, refuse, show, size
+from bulkhead.system.ranges import page_up
 from bulkhead.system.shared_cores import admission_rules, sharing_rules
 from bulkhead.system.standby_rules import standby_interrupts, standby_rules
 from bulkhead.system.vcpu_rules import vcpu_rules

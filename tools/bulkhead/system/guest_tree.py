@@ -29,10 +29,11 @@ from bulkhead.system.board_tree import (
     words,
 )
 from bulkhead.system.description import HOST_ECAM_BYTES, HOST_WINDOW_BYTES
-from bulkhead.system.layout import ChannelEnd, Place, Range, Watchdog, section_bytes
+from bulkhead.system.layout import ChannelEnd, Place, Watchdog, section_bytes
 from bulkhead.system.model import Partition
 from bulkhead.system.overheads import COSTS, KernelCosts
 from bulkhead.system.problems import TIME_UNITS
+from bulkhead.system.ranges import Range
 from bulkhead.system.supply import Supply
 from bulkhead.system.tree_nodes import property_source
 from bulkhead.system.vcpu_argument import command_line

@@ -16,11 +16,12 @@ from bulkhead.system.board_tree import interrupts, registers
 from bulkhead.system.core_analysis import aligned_partitions, supplies
 from bulkhead.system.credit_cores import Slots, slots
 from bulkhead.system.guest_tree import guest_tree
-from bulkhead.system.layout import ChannelEnd, Layout, Place, page_up, section_bytes
+from bulkhead.system.layout import ChannelEnd, Layout, Place, section_bytes
 from bulkhead.system.model import Console, Health, Partition
 from bulkhead.system.overheads import passed_costs
 from bulkhead.system.place_rules import check_places, device_pages
 from bulkhead.system.problems import TIME_UNITS
+from bulkhead.system.ranges import page_up
 
 # Fields of the arm64 Image header. The second is reserved in that header. The hypervisor has there
 # the address of its terminal, and the inverted address.

@@ -28,9 +28,18 @@ from bulkhead.system.model import (
     PciAddress,
     System,
 )
+from bulkhead.system.ranges import (
+    BLOCK_BYTES,
+    LARGE_BLOCK_BYTES,
+    Range,
+    alignment_of,
+    free_addresses,
+    page_up,
+    round_up,
+    take_lowest,
+    withdraw,
+)
 
-BLOCK_BYTES = 2 << 20  # memory that one stage-2 entry of level 2 maps
-LARGE_BLOCK_BYTES = 1 << 30  # memory that one stage-2 entry of level 1 maps
 DEVICETREE_BYTES = 64 << 10  # room for the devicetree of a guest
 LAST_SPI = SPI_LIMIT - 1
 # For tables and stack of a VCPU. The board's `tables` have room for one on each core.
@@ -58,19 +67,6 @@ class Files:
     kernel: bytes  # an arm64 Image, or the content of `executable`
     initrd: bytes = b""
     executable: Executable | None = None
-
-
-@dataclass(frozen=True)
-class Range:
-    """A range of whole pages."""
-
-    start: int
-    bytes: int
-
-    @property
-    def end(self) -> int:
-        """The first address after the range."""
-        return self.start + self.bytes
 
 
 @dataclass(frozen=True)
@@ -216,11 +212,6 @@ class Layout:
     messages: Mapping[int, int] = field(default_factory=dict)
 
 
-def page_up(number: int) -> int:
-    """Return the number, rounded up to a multiple of the page size."""
-    return _up(number, PAGE_BYTES)
-
-
 def placed(linked: Executable, partition: Partition, memory: int) -> Executable:
     """Return an executable at its addresses in a partition whose memory begins at `memory`.
 
@@ -230,7 +221,7 @@ def placed(linked: Executable, partition: Partition, memory: int) -> Executable:
         return linked
     base = partition.load
     if base is None:
-        base = _up(memory + DEVICETREE_BYTES, linked.alignment)
+        base = round_up(memory + DEVICETREE_BYTES, linked.alignment)
     return linked.moved(base - linked.start // linked.alignment * linked.alignment)
 
 
@@ -287,7 +278,7 @@ def make_layout(
     own += sum(HEARTBEAT_BYTES for each in system.partitions if each.heartbeat)
     free = [Range(*each) for each in board.memories]
     for each in board.kept_memory:
-        _withdraw(free, Range(*each))
+        withdraw(free, Range(*each))
     hypervisor = _place_hypervisor(board, free, board.memory + start, board.memory + own)
     physical = _place_memory(system, board, hypervisor, free)
     channels = _place_channels(system, board, physical, free)
@@ -321,7 +312,7 @@ def _place_hypervisor(board: BoardTree, free: list[Range], image: int, end: int)
     which a loader places the image. `end`: the least end of the memory.
     """
     hole = next((each for each in free if each.start <= image < each.end), None)
-    end = board.memory + _up(end - board.memory, BLOCK_BYTES)
+    end = board.memory + round_up(end - board.memory, BLOCK_BYTES)
     if hole is None or end > hole.end:
         raise UserError(
             f"the firmware of board '{board.name}' keeps memory from "
@@ -331,7 +322,7 @@ def _place_hypervisor(board: BoardTree, free: list[Range], image: int, end: int)
             "the firmware",
         )
     hypervisor = Range(hole.start, end - hole.start)
-    _withdraw(free, hypervisor)
+    withdraw(free, hypervisor)
     return hypervisor
 
 
@@ -389,7 +380,7 @@ def _place_memory(
     for partition in sorted(system.partitions, key=lambda each: -each.memory_bytes):
         size = partition.memory_bytes
         alignment = LARGE_BLOCK_BYTES if size >= LARGE_BLOCK_BYTES else BLOCK_BYTES
-        start = _take_lowest(free, size, alignment)
+        start = take_lowest(free, size, alignment)
         if start is None:
             raise UserError(
                 f"{system.file}:{partition.line}: partition '{partition.name}': no "
@@ -409,13 +400,13 @@ def _place_channels(
     for partition in system.partitions:
         # Its channels are at the same guest address as in physical memory, where its times are not.
         if partition.dma is Dma.TRUSTED and system.shares_core(partition):
-            _withdraw(free, _times(Range(physical[partition.name], partition.memory_bytes), board))
+            withdraw(free, _times(Range(physical[partition.name], partition.memory_bytes), board))
     placed: dict[int, Range] = {}
     for number, channel in sorted(
         enumerate(system.channels), key=lambda each: -physical_bytes(each[1])
     ):
         count = physical_bytes(channel)
-        start = _take_lowest(free, count, _alignment(count))
+        start = take_lowest(free, count, alignment_of(count))
         if start is None:
             raise UserError(
                 f"{system.file}:{channel.line}: channel '{channel.name}': no {count >> 10} KiB of "
@@ -435,7 +426,7 @@ def _place_dax_heads(system: System, free: list[Range]) -> dict[str, int]:
     for partition in system.partitions:
         if partition.name not in _dax_partitions(system):
             continue
-        start = _take_lowest(free, dax.HEAD_BYTES, PAGE_BYTES)
+        start = take_lowest(free, dax.HEAD_BYTES, PAGE_BYTES)
         if start is None:
             raise UserError(
                 f"{system.file}:{partition.line}: partition '{partition.name}': no "
@@ -451,7 +442,7 @@ def _place_kept(system: System, free: list[Range]) -> dict[str, int]:
     placed: dict[str, int] = {}
     for partition in system.partitions:
         count = partition.kept_bytes
-        start = _take_lowest(free, count, _alignment(count)) if count else None
+        start = take_lowest(free, count, alignment_of(count)) if count else None
         if count and start is None:
             raise UserError(
                 f"{system.file}:{partition.line_of('kept')}: partition '{partition.name}': no "
@@ -461,38 +452,6 @@ def _place_kept(system: System, free: list[Range]) -> dict[str, int]:
         if start is not None:
             placed[partition.name] = start
     return placed
-
-
-def _alignment(count: int) -> int:
-    """Return the alignment of a channel or of kept memory, physical and guest.
-
-    It is that of blocks if the memory contains some.
-    """
-    return BLOCK_BYTES if count >= BLOCK_BYTES else PAGE_BYTES
-
-
-def _take_lowest(free: list[Range], count: int, alignment: int) -> int | None:
-    """Take the lowest aligned addresses from the free ranges. Returns None if no range has room."""
-    for hole in free:
-        start = _up(hole.start, alignment)
-        if start + count <= hole.end:
-            _withdraw(free, Range(start, count))
-            return start
-    return None
-
-
-def _withdraw(free: list[Range], taken: Range) -> None:
-    """Remove a range from the free ranges."""
-    pieces = [
-        piece
-        for hole in free
-        for start, end in (
-            (hole.start, min(hole.end, taken.start)),
-            (max(hole.start, taken.end), hole.end),
-        )
-        if (piece := Range(start, end - start)).bytes > 0
-    ]
-    free[:] = pieces
 
 
 def _spare_interrupts(board: BoardTree) -> Iterator[int]:
@@ -622,7 +581,7 @@ def _behind_ram(board: BoardTree, count: int, taken: list[Range]) -> Range:
     No memory of a partition with trusted DMA, and no channel of it, can be there.
     """
     end = max(start + size for start, size in board.memories)
-    found = Range(_free_addresses(end, count, FRAME_ALIGNMENT, taken), count)
+    found = Range(free_addresses(end, count, FRAME_ALIGNMENT, taken), count)
     taken.append(found)
     return found
 
@@ -632,7 +591,7 @@ def _standby_kept(system: System, partition: Partition, taken: list[Range]) -> R
     count = _standby_kept_bytes(system, partition)
     if not count:
         return None
-    taken.append(Range(_free_addresses(taken[0].end, count, _alignment(count), taken), count))
+    taken.append(Range(free_addresses(taken[0].end, count, alignment_of(count), taken), count))
     return taken[-1]
 
 
@@ -643,7 +602,7 @@ def _kept(partition: Partition, physical: int, taken: list[Range]) -> KeptMemory
     """
     count, start = partition.kept_bytes, physical
     if partition.dma is not Dma.TRUSTED:
-        start = _free_addresses(taken[0].end, count, _alignment(count), taken)
+        start = free_addresses(taken[0].end, count, alignment_of(count), taken)
     taken.append(Range(start, count))
     return KeptMemory(taken[-1], physical)
 
@@ -702,7 +661,7 @@ def _dax_region(
     places = [each for each in channels if partition.name in each.channel.dax]
     if not places:
         return None
-    count = _up(list(_dax_places(0, partition, channels))[-1].end, dax.ALIGNMENT)
+    count = round_up(list(_dax_places(0, partition, channels))[-1].end, dax.ALIGNMENT)
     region = _guest_region(system, places[0].channel, partition, count, dax.ALIGNMENT, taken)
     taken.append(region)
     return region
@@ -715,7 +674,7 @@ def _dax_places(
     at = start + dax.HEAD_BYTES
     for place in channels:
         if partition.name in place.channel.dax:
-            found = Range(_up(at, _alignment(place.shared.bytes)), place.shared.bytes)
+            found = Range(round_up(at, alignment_of(place.shared.bytes)), place.shared.bytes)
             yield found
             at = found.end
 
@@ -745,7 +704,7 @@ def _channel_ends(
             region = next(in_dax)
         elif partition.dma is not Dma.TRUSTED:
             count = region.bytes
-            region = _guest_region(system, channel, partition, count, _alignment(count), taken)
+            region = _guest_region(system, channel, partition, count, alignment_of(count), taken)
         taken.append(region)
         what = f"channel '{channel.name}'"
         interrupt = _next_interrupt(spare, system, channel.line, what)
@@ -765,7 +724,7 @@ def _guest_region(
     """Return the first guest addresses behind the memory that nothing else of the partition or the
     board has. `taken`: what they have, the memory first.
     """
-    start = _free_addresses(taken[0].end, count, alignment, taken)
+    start = free_addresses(taken[0].end, count, alignment, taken)
     if start + count > GUEST_LIMIT:
         raise UserError(
             f"{system.file}:{channel.line}: channel '{channel.name}': partition "
@@ -790,9 +749,9 @@ def _channel_host(
         return None
     free = [Range(HOST_ECAM_BYTES, PCI_LIMIT - HOST_ECAM_BYTES)]
     for each in taken:
-        _withdraw(free, each)
+        withdraw(free, each)
     count = HOST_ECAM_BYTES + HOST_WINDOW_BYTES
-    start = _take_lowest(free, count, HOST_ECAM_BYTES)
+    start = take_lowest(free, count, HOST_ECAM_BYTES)
     if start is None:
         line = functions[0].line_of("pci" if functions[0].pci else "dax")
         raise UserError(
@@ -836,7 +795,7 @@ def _pci_memory(system: System, board: BoardTree) -> Iterator[Range]:
             f"board '{board.name}' has PCI windows for {_room(whole, size)} partitions only",
             "give functions to fewer",
         )
-    first = _up(whole.address, size)
+    first = round_up(whole.address, size)
     yield from (Range(first + number * size, size) for number in range(count))
 
 
@@ -849,8 +808,8 @@ def _pci_wide(board: BoardTree, number: int, taken: list[Range]) -> WideWindow |
     whole = board.wide_window
     if whole is None:
         return None
-    physical = _up(whole.address, WIDE_BYTES) + number * WIDE_BYTES
-    start = _free_addresses(max(taken[0].end, PCI_LIMIT), WIDE_BYTES, WIDE_BYTES, taken)
+    physical = round_up(whole.address, WIDE_BYTES) + number * WIDE_BYTES
+    start = free_addresses(max(taken[0].end, PCI_LIMIT), WIDE_BYTES, WIDE_BYTES, taken)
     if physical + WIDE_BYTES > whole.address + whole.bytes or start + WIDE_BYTES > GUEST_LIMIT:
         return None
     region = Range(start, WIDE_BYTES)
@@ -858,18 +817,9 @@ def _pci_wide(board: BoardTree, number: int, taken: list[Range]) -> WideWindow |
     return WideWindow(region, physical)
 
 
-def _free_addresses(start: int, count: int, alignment: int, taken: Iterable[Range]) -> int:
-    """Return the first addresses from `start` on that are not taken."""
-    start = _up(start, alignment)
-    for each in sorted(taken, key=lambda each: each.start):
-        if start < each.end and each.start < start + count:
-            start = _up(each.end, alignment)
-    return start
-
-
 def _room(whole: Window, size: int) -> int:
     """Return how many windows of a size fit."""
-    return max(0, whole.address + whole.bytes - _up(whole.address, size)) // size
+    return max(0, whole.address + whole.bytes - round_up(whole.address, size)) // size
 
 
 def _pci_ports(board: BoardTree, number: int) -> Range | None:
@@ -877,10 +827,10 @@ def _pci_ports(board: BoardTree, number: int) -> Range | None:
 
     Linux maps the window in pages, which have up to 64 KiB. The devices of today do without.
     """
-    whole, size = board.ports, _up(board.settings["pci"]["ports"], PORTS_ALIGNMENT)
+    whole, size = board.ports, round_up(board.settings["pci"]["ports"], PORTS_ALIGNMENT)
     if whole is None:
         return None
-    start = _up(whole.address, PORTS_ALIGNMENT) + number * size
+    start = round_up(whole.address, PORTS_ALIGNMENT) + number * size
     is_aligned = (whole.address - whole.bus) % PORTS_ALIGNMENT == 0
     fits = is_aligned and start + size <= whole.address + whole.bytes
     return Range(start, size) if fits else None
@@ -902,7 +852,7 @@ def _kernel(partition: Partition, files: Files, memory: Range) -> tuple[int, int
         linked = placed(files.executable, partition, memory.start)
         return linked.start, linked.entry, linked.end
     offset, size = _image_header(partition, files.kernel)
-    start = _up(memory.start, BLOCK_BYTES) + offset
+    start = round_up(memory.start, BLOCK_BYTES) + offset
     return start, start, start + max(size, len(files.kernel))
 
 
@@ -927,7 +877,3 @@ def _image_header(partition: Partition, kernel: bytes) -> tuple[int, int]:
         f"{name} is no arm64 Image",
         "name a program of apps/, linux, an ELF executable, or an Image as Linux' build makes it",
     )
-
-
-def _up(number: int, alignment: int) -> int:
-    return -(-number // alignment) * alignment

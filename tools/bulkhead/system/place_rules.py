@@ -21,8 +21,9 @@ from bulkhead.system.board import PAGE_BYTES
 from bulkhead.system.board_tree import REDISTRIBUTOR_BYTES, BoardTree, registers
 from bulkhead.system.dax import HEAD_BYTES
 from bulkhead.system.description import CORES_MAX, HOST_ECAM_BYTES, HOST_WINDOW_BYTES
-from bulkhead.system.layout import Layout, Place, Range, page_up
+from bulkhead.system.layout import Layout, Place
 from bulkhead.system.model import Partition
+from bulkhead.system.ranges import Range, page_up
 
 _Named = tuple[Range, str]
 
