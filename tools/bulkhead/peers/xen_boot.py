@@ -14,8 +14,8 @@ from pathlib import Path
 from bulkhead.peers import xen
 from bulkhead.running.qemu import Machine, escape
 from bulkhead.system import board_tree
-from bulkhead.system.guest_tree import quoted
 from bulkhead.system.image import compile_tree
+from bulkhead.system.tree_cells import quoted
 
 # Places of modules in the RAM of QEMU's `virt`, above Xen: several guests can have the same kernel.
 KERNEL, INITRDS, TREES = 0x50000000, 0x53000000, 0x55000000

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Say what is at an address of a partition: the device, memory or channel, and whose it is."""
+"""Say what is at an address of a partition: a device, memory, a channel, and whose it is."""
 
 from __future__ import annotations
 
@@ -39,6 +39,7 @@ def _uses(layout: Layout, place: Place, address: int) -> Iterator[str]:
     for end in place.channels:
         if address in range(end.region.start, end.region.end):
             yield f"in channel {show(end.place.channel.name)}, where it may not write"
+    yield from _shared_uses(place, address)
     if address in range(memory.start, memory.end):
         yield "in its memory"
     if 0 <= address - board.memory < board.memory_bytes:
@@ -54,6 +55,23 @@ def _uses(layout: Layout, place: Place, address: int) -> Iterator[str]:
     if label := _reserved_at(board, address):
         yield f"in device {show(label)}: {board.reserved[label]}"
     yield f"where board {show(board.name)} has nothing"
+
+
+def _shared_uses(place: Place, address: int) -> Iterator[str]:
+    """Yield the use of an address by shared devices."""
+    for client in place.shared_clients:
+        name = f"shared device {show(client.place.device.name)}"
+        if address in range(client.registers.start, client.registers.end):
+            yield f"in the registers of {name}"
+        if client.pool and address in range(client.pool.start, client.pool.end):
+            yield f"in the pool of {name}"
+    for backend in place.shared_backends:
+        device = backend.place.device
+        name = f"shared device {show(device.name)}"
+        if address in range(backend.page.start, backend.page.end):
+            yield f"in the page of {name}, where it may not write"
+        if address in range(backend.window.start, backend.window.end):
+            yield f"in memory of partition {show(device.client)}, the client of {name}"
 
 
 def _windows(place: Place, *, is_own: bool) -> Iterator[Range]:

@@ -72,7 +72,7 @@ def hypervisor_name(system: System, board: BoardTree) -> str:
     listed = "-listed" if is_listed else ""
     cores = "-shared" if system.shared_cores else listed  # shared cores include listed interrupts
     managed = "-managed" if system.manager else ""
-    connected = "-connected" if system.channels else ""
+    connected = "-connected" if system.channels or system.shared_devices else ""
     # Images with functions that move have health monitoring, too.
     health = "-health" if system.monitors_health or system.has_standby else ""
     moving = "-moving" if system.has_standby else ""

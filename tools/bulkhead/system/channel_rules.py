@@ -92,6 +92,11 @@ def _mapped_ends(system: System, channel: Channel) -> Iterator[Problem]:
         yield Problem(line, what, "name all its partitions in one of the keys")
 
 
+def channel_bytes(system: System) -> int:
+    """Return the size of all channels in memory."""
+    return sum(physical_bytes(channel) for channel in system.channels)
+
+
 def channel_memory(system: System, board: Board) -> Iterator[Problem]:
     """Check that the board's memory has room for the channels beside the partitions."""
     partitions = sum(partition.all_memory_bytes for partition in system.partitions)

@@ -42,6 +42,7 @@ from bulkhead.system.model import (
 from bulkhead.system.problems import Problem, choose, refuse, show, size
 from bulkhead.system.ranges import page_up
 from bulkhead.system.shared_cores import admission_rules, sharing_rules
+from bulkhead.system.shared_device_rules import shared_device_memory, shared_device_rules
 from bulkhead.system.standby_rules import standby_interrupts, standby_rules
 from bulkhead.system.vcpu_rules import vcpu_rules
 from bulkhead.system.vcpu_times import time_rules
@@ -510,12 +511,14 @@ _RULES_OF_ANY_BOARD: tuple[Callable[[System], Iterator[Problem]], ...] = (
     liveness_rules,
     standby_rules,
     channel_rules,
+    shared_device_rules,
 )
 _RULES_OF_A_BOARD: tuple[Rule, ...] = (
     _smmu,
     _board_cores,
     _board_memory,
     channel_memory,
+    shared_device_memory,
     _device_labels,
     _register_ranges,
     _masters,

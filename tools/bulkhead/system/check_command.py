@@ -21,6 +21,7 @@ from bulkhead.system.map_picture import draw
 from bulkhead.system.memory_map import map_of, show_tables
 from bulkhead.system.overhead_table import show_overheads
 from bulkhead.system.shared_cores import show_shared_cores
+from bulkhead.system.shared_device_table import show_shared_devices
 from bulkhead.system.vcpu_table import show_vcpus
 
 
@@ -32,7 +33,7 @@ def check_system(
     shows_overheads: bool = False,
     dts: Path | None = None,
 ) -> None:
-    """Check a system, build its images, and show its map, its channels and its VCPUs.
+    """Check a system, build its images, and show its map, what connects partitions, and its VCPUs.
 
     The guests' devicetrees are written to the folder `dts`.
     """
@@ -44,6 +45,7 @@ def check_system(
     show_tables(made, console.results())
     show_numbers(layout, console.results())
     show_channels(layout, console.results())
+    show_shared_devices(layout, console.results())
     show_shared_cores(system, board, console.results())
     show_credit_cores(system, console.results())
     show_watchdogs(system, console.results())

@@ -27,6 +27,7 @@ FUNCTIONS_MAX = hypervisor.DESCRIPTION_FUNCTIONS_MAX
 MOVABLES_MAX = hypervisor.DESCRIPTION_MOVABLES_MAX
 CHANNELS_MAX = hypervisor.DESCRIPTION_CHANNELS_MAX
 ENDS_MAX = hypervisor.DESCRIPTION_ENDS_MAX
+SHARED_DEVICES_MAX = hypervisor.DESCRIPTION_SHARED_DEVICES_MAX
 SPI_WORDS = hypervisor.DESCRIPTION_SPI_WORDS
 GUEST_BITS = hypervisor.DESCRIPTION_GUEST_BITS
 NO_PARTITION = hypervisor.DESCRIPTION_NO_PARTITION
@@ -55,6 +56,8 @@ Board = hypervisor.DescriptionBoard
 Manager = hypervisor.DescriptionManager
 ChannelEnd = hypervisor.DescriptionChannelEnd
 Channel = hypervisor.DescriptionChannel
+MemoryWindow = hypervisor.DescriptionWindow
+SharedDevice = hypervisor.DescriptionSharedDevice
 Description = hypervisor.Description
 
 

@@ -83,6 +83,7 @@ def numbers_of(place: Place, board: BoardTree) -> Iterator[_Row]:
             yield f"device {label}", start, count, "" if number else intids
     yield from _pci(place, board)
     yield from _channels(place)
+    yield from _shared_devices(place)
 
 
 def _processor(place: Place, board: BoardTree) -> Iterator[_Row]:
@@ -119,6 +120,19 @@ def _channels(place: Place) -> Iterator[_Row]:
         yield "PCI host of channels", place.channel_host.start, place.channel_host.bytes, ""
     if place.dax:
         yield "memory of channels by DAX", place.dax.region.start, place.dax.region.bytes, ""
+
+
+def _shared_devices(place: Place) -> Iterator[_Row]:
+    for client in place.shared_clients:
+        name, frame = f"shared device {client.place.device.name}", client.registers
+        yield name, frame.start, frame.bytes, _spi(client.interrupt, "edge")
+        if client.pool:
+            yield f"{name}: pool", client.pool.start, client.pool.bytes, ""
+    for backend in place.shared_backends:
+        device, page, window = backend.place.device, backend.page, backend.window
+        name = f"back-end of {device.name}"
+        yield name, page.start, page.bytes, _spi(backend.doorbell, "edge")
+        yield f"{name}: memory of {device.client}", window.start, window.bytes, ""
 
 
 def _spi(intid: int, trigger: str) -> str:

@@ -18,13 +18,12 @@ from typing import Any
 from bulkhead.errors import UserError
 from bulkhead.system import supply as supply_property
 from bulkhead.system import tree_seeds
-from bulkhead.system.board import FIRST_SPI, PAGE_BYTES
+from bulkhead.system.board import PAGE_BYTES
 from bulkhead.system.board_tree import (
     REDISTRIBUTOR_BYTES,
     BoardTree,
     Window,
     core_nodes,
-    interrupt_cells,
     one_cell,
     words,
 )
@@ -34,7 +33,15 @@ from bulkhead.system.model import Partition
 from bulkhead.system.overheads import COSTS, KernelCosts
 from bulkhead.system.problems import TIME_UNITS
 from bulkhead.system.ranges import Range
+from bulkhead.system.shared_device_nodes import pool_nodes, shared_device_nodes
 from bulkhead.system.supply import Supply
+from bulkhead.system.tree_cells import (
+    cells_source,
+    number_cells,
+    quoted,
+    range_cells,
+    spare_interrupt,
+)
 from bulkhead.system.tree_nodes import property_source
 from bulkhead.system.vcpu_argument import command_line
 
@@ -97,8 +104,10 @@ def _changes(place: Place, board: BoardTree) -> _Changes:
     frames = redistributors(place, board)
     changes: _Changes = {
         roles["interrupt_controller"].path: {
-            "reg": _cells([*distributor, *(cell for frame in frames for cell in _range(frame))]),
-            "#redistributor-regions": _cells([len(frames)]),
+            "reg": cells_source(
+                [*distributor, *(cell for frame in frames for cell in range_cells(frame))]
+            ),
+            "#redistributor-regions": cells_source([len(frames)]),
             # Belongs to the hypervisor.
             "interrupts": None,
             "interrupts-extended": None,
@@ -113,9 +122,9 @@ def _changes(place: Place, board: BoardTree) -> _Changes:
         buses = max(address.bus for address in place.partition.functions) + 1
         ecam = words(node.props["reg"])[:2]
         changes[node.path] = {
-            "reg": _cells([*ecam, 0, buses << 20]),
-            "bus-range": _cells([0, buses - 1]),
-            "ranges": _cells(_pci_ranges(place, place.pci_memory, board)),
+            "reg": cells_source([*ecam, 0, buses << 20]),
+            "bus-range": cells_source([0, buses - 1]),
+            "ranges": cells_source(_pci_ranges(place, place.pci_memory, board)),
             **dict.fromkeys(("iommu-map", "iommu-map-mask", "msi-map", "msi-parent")),
         }
     for label in place.partition.devices:
@@ -128,12 +137,12 @@ def _pci_ranges(place: Place, memory: Range, board: BoardTree) -> list[int]:
     cells = _window(board.ports, ports) if board.ports and ports else []
     cells += _window(board.memory_window, memory)
     if wide and board.wide_window:
-        cells += [board.wide_window.space, *_number(wide.physical), *_range(wide.region)]
+        cells += [board.wide_window.space, *number_cells(wide.physical), *range_cells(wide.region)]
     return cells
 
 
 def _console_interrupt(place: Place, board: BoardTree) -> dict[str, str | None]:
-    cells = _cells(_spare_interrupt(place.guest_console_interrupt, board))
+    cells = cells_source(spare_interrupt(place.guest_console_interrupt, board))
     if "interrupts-extended" not in board.roles["console"].props:
         return {"interrupts": cells}
     controller = board.roles["interrupt_controller"].labels[0]
@@ -211,17 +220,18 @@ def _own_nodes(place: Place, board: BoardTree) -> Iterator[str]:
     if console:
         yield f"\t\tstdout-path = &{board.roles['console'].labels[0]};"
     if files.initrd:
-        yield f"\t\tlinux,initrd-start = {_cells(_number(place.initrd))};"
-        yield f"\t\tlinux,initrd-end = {_cells(_number(initrd_end))};"
+        yield f"\t\tlinux,initrd-start = {cells_source(number_cells(place.initrd))};"
+        yield f"\t\tlinux,initrd-end = {cells_source(number_cells(initrd_end))};"
     yield from tree_seeds.lines("\t\t")
     yield "\t};"
     if place.rtc:
         yield from _rtc(place.rtc)
     yield f"\tmemory@{place.memory.start:x} {{"
     yield '\t\tdevice_type = "memory";'
-    yield f"\t\treg = {_cells(_range(place.memory))};"
+    yield f"\t\treg = {cells_source(range_cells(place.memory))};"
     yield "\t};"
-    if place.staging or place.kept or place.standby_kept:
+    has_pool = any(each.pool for each in place.shared_clients)
+    if place.staging or place.kept or place.standby_kept or has_pool:
         yield from _reserved_memory(place)
     yield "\tpsci {"
     yield '\t\tcompatible = "arm,psci-1.0", "arm,psci-0.2";'
@@ -235,6 +245,7 @@ def _own_nodes(place: Place, board: BoardTree) -> Iterator[str]:
         yield from _channel_host(place, place.channel_host, board)
     if place.dax:
         yield from _dax_node(place.dax.region)
+    yield from shared_device_nodes(place, board)
 
 
 def _recovery_nodes(place: Place, board: BoardTree) -> Iterator[str]:
@@ -249,7 +260,7 @@ def _recovery_nodes(place: Place, board: BoardTree) -> Iterator[str]:
     if place.partner_functions:  # our kernel then waits for them
         yield "\tmovable {"
         yield '\t\tcompatible = "bulkhead,movable";'
-        yield f"\t\tfunctions = {_cells([each.number for each in place.partner_functions])};"
+        yield f"\t\tfunctions = {cells_source([each.number for each in place.partner_functions])};"
         yield "\t};"
 
 
@@ -261,20 +272,21 @@ def _reserved_memory(place: Place) -> Iterator[str]:
     if place.staging:
         yield f"\t\tstaging@{place.staging.start:x} {{"
         yield '\t\t\tcompatible = "bulkhead,staging";'
-        yield f"\t\t\treg = {_cells(_range(place.staging))};"
+        yield f"\t\t\treg = {cells_source(range_cells(place.staging))};"
         yield "\t\t};"
     if place.kept:
         yield f"\t\tkept@{place.kept.region.start:x} {{"
         yield '\t\t\tcompatible = "bulkhead,kept";'
-        yield f"\t\t\treg = {_cells(_range(place.kept.region))};"
+        yield f"\t\t\treg = {cells_source(range_cells(place.kept.region))};"
         yield "\t\t\tno-map;"
         yield "\t\t};"
     if place.standby_kept:
         yield f"\t\tkept@{place.standby_kept.start:x} {{"
         yield '\t\t\tcompatible = "bulkhead,standby-kept";'
-        yield f"\t\t\treg = {_cells(_range(place.standby_kept))};"
+        yield f"\t\t\treg = {cells_source(range_cells(place.standby_kept))};"
         yield "\t\t\tno-map;"
         yield "\t\t};"
+    yield from pool_nodes(place)
     yield "\t};"
 
 
@@ -285,14 +297,14 @@ def _rtc(address: int) -> Iterator[str]:
     """
     yield f"\trtc@{address:x} {{"
     yield '\t\tcompatible = "arm,pl031", "arm,primecell";'
-    yield f"\t\treg = {_cells(_range(Range(address, PAGE_BYTES)))};"
+    yield f"\t\treg = {cells_source(range_cells(Range(address, PAGE_BYTES)))};"
     yield "\t\tclocks = <&{/rtc-clock}>;"
     yield '\t\tclock-names = "apb_pclk";'
     yield "\t};"
     yield "\trtc-clock {"
     yield '\t\tcompatible = "fixed-clock";'
     yield "\t\t#clock-cells = <0>;"
-    yield f"\t\tclock-frequency = {_cells([_RTC_CLOCK_HZ])};"
+    yield f"\t\tclock-frequency = {cells_source([_RTC_CLOCK_HZ])};"
     yield "\t};"
 
 
@@ -302,8 +314,8 @@ def _watchdog(watchdog: Watchdog, board: BoardTree) -> Iterator[str]:
     refresh = Range(control.end, PAGE_BYTES)
     yield f"\twatchdog@{control.start:x} {{"
     yield '\t\tcompatible = "arm,sbsa-gwdt";'
-    yield f"\t\treg = {_cells([*_range(control), *_range(refresh)])};"
-    yield f"\t\tinterrupts = {_cells(_spare_interrupt(watchdog.interrupt, board))};"
+    yield f"\t\treg = {cells_source([*range_cells(control), *range_cells(refresh)])};"
+    yield f"\t\tinterrupts = {cells_source(spare_interrupt(watchdog.interrupt, board))};"
     yield "\t};"
 
 
@@ -312,8 +324,8 @@ def _heartbeat(page: Range, partition: Partition) -> Iterator[str]:
     period = (partition.heartbeat or 0) // TIME_UNITS["us"]
     yield f"\theartbeat@{page.start:x} {{"
     yield '\t\tcompatible = "bulkhead,heartbeat";'
-    yield f"\t\treg = {_cells(_range(page))};"
-    yield f"\t\tbulkhead,period-us = {_cells([period])};"
+    yield f"\t\treg = {cells_source(range_cells(page))};"
+    yield f"\t\tbulkhead,period-us = {cells_source([period])};"
     yield "\t};"
 
 
@@ -321,8 +333,8 @@ def _channel_node(end: ChannelEnd, board: BoardTree) -> Iterator[str]:
     """Yield the node of a channel: docs/channel-keys.md."""
     yield f"\tchannel@{end.region.start:x} {{"
     yield '\t\tcompatible = "bulkhead,channel";'
-    yield f"\t\treg = {_cells(_range(end.region))};"
-    yield f"\t\tinterrupts = {_cells(_spare_interrupt(end.interrupt, board))};"
+    yield f"\t\treg = {cells_source(range_cells(end.region))};"
+    yield f"\t\tinterrupts = {cells_source(spare_interrupt(end.interrupt, board))};"
     yield from _channel_properties(end, "\t\t")
     yield "\t};"
 
@@ -332,7 +344,7 @@ def _function_node(end: ChannelEnd) -> Iterator[str]:
     number = end.place.number
     yield f"\t\tchannel@{number:x},0 {{"
     yield f"\t\t\treg = <{number << _DEVICE_SHIFT:#x} 0 0 0 0>;"
-    yield f"\t\t\tbulkhead,address = {_cells(_number(end.region.start))};"
+    yield f"\t\t\tbulkhead,address = {cells_source(number_cells(end.region.start))};"
     yield from _channel_properties(end, "\t\t\t")
     yield "\t\t};"
 
@@ -341,7 +353,7 @@ def _dax_node(region: Range) -> Iterator[str]:
     """Yield the node of the memory of channels that Linux maps by DAX (binding "pmem-region")."""
     yield f"\tpmem@{region.start:x} {{"
     yield '\t\tcompatible = "pmem-region";'
-    yield f"\t\treg = {_cells(_range(region))};"
+    yield f"\t\treg = {cells_source(range_cells(region))};"
     yield "\t\tvolatile;"
     yield "\t};"
 
@@ -349,11 +361,11 @@ def _dax_node(region: Range) -> Iterator[str]:
 def _channel_properties(end: ChannelEnd, indent: str) -> Iterator[str]:
     channel = end.place.channel
     yield f"{indent}label = {quoted(channel.name)};"
-    yield f"{indent}bulkhead,channel = {_cells([end.place.number])};"
-    yield f"{indent}bulkhead,end = {_cells([min(end.number, 1)])};"
-    yield f"{indent}bulkhead,section-bytes = {_cells(_number(section_bytes(channel)))};"
+    yield f"{indent}bulkhead,channel = {cells_source([end.place.number])};"
+    yield f"{indent}bulkhead,end = {cells_source([min(end.number, 1)])};"
+    yield f"{indent}bulkhead,section-bytes = {cells_source(number_cells(section_bytes(channel)))};"
     if channel.common_bytes:
-        yield f"{indent}bulkhead,common-bytes = {_cells(_number(channel.common_bytes))};"
+        yield f"{indent}bulkhead,common-bytes = {cells_source(number_cells(channel.common_bytes))};"
     yield f"{indent}bulkhead,kind = {quoted(channel.kind.value)};"
     if channel.one_way:
         yield f"{indent}bulkhead,one-way;"
@@ -372,21 +384,23 @@ def _channel_host(place: Place, host: Range, board: BoardTree) -> Iterator[str]:
     controller = board.roles["interrupt_controller"]
     unit = [0] * one_cell(controller, "#address-cells", 0)
     phandle = f"&{controller.labels[0]}"
-    ranges = [_cells([_MEMORY_32, *_number(window.start), *_range(window)])]
+    ranges = [cells_source([_MEMORY_32, *number_cells(window.start), *range_cells(window)])]
     ranges += [
-        _cells([_MEMORY_64_PREFETCHABLE, *_number(end.region.start), *_range(end.region)])
+        cells_source(
+            [_MEMORY_64_PREFETCHABLE, *number_cells(end.region.start), *range_cells(end.region)]
+        )
         for end in functions
         if end.has_bar
     ]
     routes = [
         f"<{end.place.number << _DEVICE_SHIFT:#x} 0 0 {_PIN_A} {phandle}"
-        f" {' '.join(str(cell) for cell in [*unit, *_spare_interrupt(end.interrupt, board)])}>"
+        f" {' '.join(str(cell) for cell in [*unit, *spare_interrupt(end.interrupt, board)])}>"
         for end in functions
     ]
     yield f"\tpcie@{host.start:x} {{"
     yield '\t\tcompatible = "pci-host-ecam-generic";'
     yield '\t\tdevice_type = "pci";'
-    yield f"\t\treg = {_cells(_range(Range(host.start, HOST_ECAM_BYTES)))};"
+    yield f"\t\treg = {cells_source(range_cells(Range(host.start, HOST_ECAM_BYTES)))};"
     yield "\t\tbus-range = <0 0>;"
     yield "\t\t#address-cells = <3>;"
     yield "\t\t#size-cells = <2>;"
@@ -397,13 +411,6 @@ def _channel_host(place: Place, host: Range, board: BoardTree) -> Iterator[str]:
     for end in functions:
         yield from _function_node(end)
     yield "\t};"
-
-
-def _spare_interrupt(intid: int, board: BoardTree) -> list[int]:
-    """Return the specifier of an edge-triggered SPI (Linux binding "arm,gic-v3")."""
-    cells = [0, intid - FIRST_SPI, 1]
-    width = interrupt_cells(board.roles["interrupt_controller"])
-    return cells + [0] * (width - len(cells))
 
 
 def _write(node: Any, kept: set[str], changes: _Changes, vcpus: _Vcpus) -> Iterator[str]:
@@ -435,32 +442,15 @@ def _write_vcpus(
     higher = [0] * (len(words(core.props["reg"])) - 1)
     for vcpu, properties in vcpus:
         labels = "".join(f"{label}: " for label in core.labels) if vcpu == vcpus[0][0] else ""
-        own = {**changes.get(core.path, {}), "reg": _cells([*higher, vcpu])}
+        own = {**changes.get(core.path, {}), "reg": cells_source([*higher, vcpu])}
         yield f"{indent}{labels}cpu@{vcpu:x} {{"
         yield f'{indent}\tenable-method = "psci";'
         for name, cells in properties.items():
-            yield f"{indent}\t{name} = {_cells(cells)};"
+            yield f"{indent}\t{name} = {cells_source(cells)};"
         yield from _write(core, kept, {**changes, core.path: own}, {})
         yield f"{indent}}};"
 
 
 def _window(whole: Window, part: Range) -> list[int]:
     bus = whole.bus + part.start - whole.address
-    return [whole.space, *_number(bus), *_range(part)]
-
-
-def _range(part: Range) -> list[int]:
-    return [*_number(part.start), *_number(part.bytes)]
-
-
-def _number(number: int) -> list[int]:
-    return [number >> 32, number & 0xFFFFFFFF]
-
-
-def _cells(numbers: list[int]) -> str:
-    return f"<{' '.join(f'{number:#x}' for number in numbers)}>"
-
-
-def quoted(text: str) -> str:
-    """Return a text as the source of a devicetree has it."""
-    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    return [whole.space, *number_cells(bus), *range_cells(part)]

@@ -6,6 +6,7 @@ from __future__ import annotations
 import struct
 import subprocess
 import zlib
+from collections.abc import Iterator
 from pathlib import Path
 
 from bulkhead.building.build import BuildFailure
@@ -22,6 +23,7 @@ from bulkhead.system.overheads import passed_costs
 from bulkhead.system.place_rules import check_places, device_pages
 from bulkhead.system.problems import TIME_UNITS
 from bulkhead.system.ranges import page_up
+from bulkhead.system.shared_device_image import describe_shared_devices
 
 # Fields of the arm64 Image header. The second is reserved in that header. The hypervisor has there
 # the address of its terminal, and the inverted address.
@@ -142,6 +144,7 @@ def describe(layout: Layout) -> description.Description:
             described.manager.staging_bytes = place.staging.bytes
         described.manager.absent |= (not place.partition.autostart) << index
     _describe_channels(described, layout)
+    describe_shared_devices(described, layout)
     _describe_movables(described, layout)
     return described
 
@@ -242,12 +245,26 @@ def _describe_health(health: Health, place: Place) -> description.Health:
     return described
 
 
+def _memories(place: Place) -> Iterator[description.Memory]:
+    yield description.Memory(place.memory.start, place.physical, place.memory.bytes)
+    if place.dax:
+        yield description.Memory(place.dax.region.start, place.dax.physical, dax.HEAD_BYTES)
+    if place.kept:
+        region = place.kept.region
+        yield description.Memory(region.start, place.kept.physical, region.bytes, kept=1)
+    for each in place.shared_clients:
+        if each.pool and each.place.pool:
+            yield description.Memory(each.pool.start, each.place.pool.start, each.pool.bytes)
+
+
 def _describe_partition(
     place: Place, layout: Layout, aligned: frozenset[str]
 ) -> description.Partition:
     partition, board = place.partition, layout.board
     gangs = slots(layout.system)
     doorbells = {end.interrupt for end in place.channels}
+    doorbells |= {each.interrupt for each in place.shared_clients}
+    doorbells |= {each.doorbell for each in place.shared_backends}
     described = description.Partition(
         name=partition.name.encode(),
         entry=place.entry,
@@ -259,7 +276,6 @@ def _describe_partition(
         maintenance=description.MAINTENANCE[partition.maintenance.value],
         interrupt_mode=description.INTERRUPT_MODE[layout.system.interrupts_of(partition).value],
         distribute=layout.system.distributes(partition),
-        memory_count=1,
         function_count=len(partition.functions),
         interrupts=description.bitmap(place.interrupts),
         edges=description.bitmap(
@@ -280,19 +296,10 @@ def _describe_partition(
         described.vcpus[number] = description.Vcpu(
             core, shared, *times, weight, server, own.interval, own.phase
         )
-    described.memories[0] = description.Memory(
-        place.memory.start, place.physical, place.memory.bytes
-    )
-    if place.dax:
-        described.memory_count = 2
-        described.memories[1] = description.Memory(
-            place.dax.region.start, place.dax.physical, dax.HEAD_BYTES
-        )
-    if place.kept:
-        described.memories[described.memory_count] = description.Memory(
-            place.kept.region.start, place.kept.physical, place.kept.region.bytes, kept=1
-        )
-        described.memory_count += 1
+    memories = list(_memories(place))
+    described.memory_count = len(memories)
+    for number, memory in enumerate(memories):
+        described.memories[number] = memory
     if place.console_interrupt:
         described.console = registers(board.roles["console"])[0][0]
         described.console_interrupt = place.console_interrupt

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Compute the places of a system: memory, images, PCI windows, channels, spare interrupts."""
+"""Compute the places of a system: memory, images, PCI windows, channels, spare interrupts.
+
+Those of shared devices begin in shared_device_places.py.
+"""
 
 from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from bulkhead.errors import UserError
 from bulkhead.layouts.hypervisor import PCI_LIMIT, SCHEDULER_TRACE_BYTES, SPI_LIMIT
@@ -38,6 +41,16 @@ from bulkhead.system.ranges import (
     round_up,
     take_lowest,
     withdraw,
+)
+from bulkhead.system.shared_device_places import (
+    SharedDeviceBackend,
+    SharedDeviceClient,
+    SharedDevicePlace,
+    of_backend,
+    of_client,
+    place_shared_devices,
+    table_bytes,
+    window_alignment,
 )
 
 DEVICETREE_BYTES = 64 << 10  # room for the devicetree of a guest
@@ -187,6 +200,8 @@ class Place:
     heartbeat: Range | None = None  # the page that its guest writes
     standby_kept: Range | None = None  # the kept memory of its partner, which it can read
     partner_functions: tuple[PciAddress, ...] = ()  # move between it and its partner
+    shared_clients: tuple[SharedDeviceClient, ...] = ()  # shared devices that it has
+    shared_backends: tuple[SharedDeviceBackend, ...] = ()  # shared devices that it serves
 
     @property
     def guest_console_interrupt(self) -> int:
@@ -208,6 +223,7 @@ class Layout:
     hypervisor: Range
     places: tuple[Place, ...]
     channels: tuple[ChannelPlace, ...] = ()
+    shared_devices: tuple[SharedDevicePlace, ...] = ()
     # INTIDs of the SPIs by which monitors call each other, by core; see struct description_core.
     messages: Mapping[int, int] = field(default_factory=dict)
 
@@ -273,6 +289,7 @@ def make_layout(
     own += _channel_tables(system)
     own += _dax_tables(system)
     own += _kept_tables(system)
+    own += table_bytes(system)
     if system.monitors_health or system.has_standby:
         own += PAGE_BYTES * len(system.partitions)
     own += sum(HEARTBEAT_BYTES for each in system.partitions if each.heartbeat)
@@ -284,6 +301,7 @@ def make_layout(
     channels = _place_channels(system, board, physical, free)
     heads = _place_dax_heads(system, free)
     kept = _place_kept(system, free)
+    shared = place_shared_devices(system, free)
     spare = _spare_interrupts(board)
     windows = enumerate(_pci_memory(system, board))
     places = tuple(
@@ -298,11 +316,31 @@ def make_layout(
             kept.get(partition.name),
             spare,
             windows,
+            {each.number: _shared_memory(system, each, physical) for each in shared},
+            shared,
         )
         for partition in system.partitions
     )
     messages = _message_interrupts(system, board, spare)
-    return Layout(system, board, hypervisor, places, channels, messages)
+    complete = tuple(_with_addresses_of_clients(each, places) for each in places)
+    return Layout(system, board, hypervisor, complete, channels, shared, messages)
+
+
+def _shared_memory(system: System, place: SharedDevicePlace, physical: Mapping[str, int]) -> Range:
+    """Return the physical memory of a client that the back-end of a shared device may access."""
+    (client,) = (each for each in system.partitions if each.name == place.device.client)
+    return place.pool or Range(physical[client.name], client.memory_bytes)
+
+
+def _with_addresses_of_clients(place: Place, places: Iterable[Place]) -> Place:
+    """Return a place whose windows have the addresses in their clients."""
+    memories = {
+        end.place.number: end.pool or each.memory for each in places for end in each.shared_clients
+    }
+    backends = (
+        replace(each, client=memories[each.place.number].start) for each in place.shared_backends
+    )
+    return replace(place, shared_backends=tuple(backends))
 
 
 def _place_hypervisor(board: BoardTree, free: list[Range], image: int, end: int) -> Range:
@@ -399,7 +437,8 @@ def _place_channels(
     """Return the places of the channels: the largest first, each as low as possible."""
     for partition in system.partitions:
         # Its channels are at the same guest address as in physical memory, where its times are not.
-        if partition.dma is Dma.TRUSTED and system.shares_core(partition):
+        is_needed = system.shares_core(partition) and not _has_times_behind_ram(system, partition)
+        if partition.dma is Dma.TRUSTED and is_needed:
             withdraw(free, _times(Range(physical[partition.name], partition.memory_bytes), board))
     placed: dict[int, Range] = {}
     for number, channel in sorted(
@@ -474,7 +513,7 @@ def _next_interrupt(spare: Iterator[int], system: System, line: int, what: str) 
         raise UserError(
             f"{system.file}:{line}: {what} needs an interrupt, and devices of board "
             f"'{system.board}' use all that are left",
-            "have fewer channels or consoles",
+            "have fewer channels, shared devices or consoles",
         )
     return intid
 
@@ -490,6 +529,8 @@ def _place(
     kept_physical: int | None,
     spare: Iterator[int],
     windows: Iterator[tuple[int, Range]],
+    shared_memories: Mapping[int, Range],
+    shared: tuple[SharedDevicePlace, ...],
 ) -> Place:
     guest = physical if partition.dma is Dma.TRUSTED else board.memory
     memory = Range(guest, partition.memory_bytes)
@@ -507,8 +548,10 @@ def _place(
         )
     )
     number, window = next(windows) if partition.functions else (0, None)
-    times = _times(memory, board) if system.shares_core(partition) else None
-    taken = [memory, *(Range(*each) for each in board.occupied()), *([times] if times else [])]
+    taken = [memory, *(Range(*each) for each in board.occupied())]
+    if partition.dma is Dma.TRUSTED:
+        taken += (shared_memories[each.number] for each in of_backend(shared, partition))
+    times = _times_page(system, partition, memory, board, taken)
     watchdog = _watchdog(system, partition, board, taken, spare)
     heartbeat = _heartbeat(partition, board, taken)
     wide = None if window is None else _pci_wide(board, number, taken)
@@ -516,6 +559,14 @@ def _place(
     standby_kept = _standby_kept(system, partition, taken)
     mapped = _dax_region(system, partition, channels, taken)
     ends = _channel_ends(system, partition, taken, mapped, channels, spare)
+    clients = tuple(
+        _shared_client(system, partition, each, board, taken, spare)
+        for each in of_client(shared, partition)
+    )
+    backends = tuple(
+        _shared_backend(system, partition, each, shared_memories[each.number], taken, spare)
+        for each in of_backend(shared, partition)
+    )
     return Place(
         partition,
         files,
@@ -536,6 +587,8 @@ def _place(
                 console_interrupt,
                 watchdog.interrupt if watchdog else 0,
                 *(end.interrupt for end in ends),
+                *(each.interrupt for each in clients),
+                *(each.doorbell for each in backends),
             ],
         ),
         times,
@@ -550,7 +603,58 @@ def _place(
         heartbeat,
         standby_kept,
         partition.pci if partition.standby else partition.coming,
+        clients,
+        backends,
     )
+
+
+def _shared_client(
+    system: System,
+    partition: Partition,
+    place: SharedDevicePlace,
+    board: BoardTree,
+    taken: list[Range],
+    spare: Iterator[int],
+) -> SharedDeviceClient:
+    """Return the place of a shared device in its client. `taken` gets its guest addresses."""
+    device, pool = place.device, place.pool
+    if pool and partition.dma is not Dma.TRUSTED:
+        whose, fix = f"shared device '{device.name}'", "make the pool smaller"
+        pool = _guest_region(
+            system, device.line, whose, fix, partition, pool.bytes, alignment_of(pool.bytes), taken
+        )
+    taken += [pool] if pool else []
+    registers = _behind_ram(board, PAGE_BYTES, taken)
+    interrupt = _next_interrupt(spare, system, device.line, f"shared device '{device.name}'")
+    return SharedDeviceClient(place, registers, interrupt, pool)
+
+
+def _shared_backend(
+    system: System,
+    partition: Partition,
+    place: SharedDevicePlace,
+    memory: Range,
+    taken: list[Range],
+    spare: Iterator[int],
+) -> SharedDeviceBackend:
+    """Return the place of a shared device in its back-end. `taken` gets its guest addresses.
+
+    With trusted DMA they are the physical ones, so that its devices reach the client's memory by
+    its address in the back-end, and no memory of others.
+    """
+    device, page, window = place.device, place.page, memory
+    if partition.dma is not Dma.TRUSTED:
+        whose, fix = f"shared device '{device.name}'", "give its client less memory, or a pool"
+        for count in (PAGE_BYTES, memory.bytes):
+            alignment = window_alignment(count)
+            taken.append(
+                _guest_region(system, device.line, whose, fix, partition, count, alignment, taken)
+            )
+        page, window = taken[-2:]
+    else:
+        taken.append(page)
+    doorbell = _next_interrupt(spare, system, device.line, f"shared device '{device.name}'")
+    return SharedDeviceBackend(place, page, doorbell, window, 0)
 
 
 def _watchdog(
@@ -662,7 +766,7 @@ def _dax_region(
     if not places:
         return None
     count = round_up(list(_dax_places(0, partition, channels))[-1].end, dax.ALIGNMENT)
-    region = _guest_region(system, places[0].channel, partition, count, dax.ALIGNMENT, taken)
+    region = _channel_region(system, places[0].channel, partition, count, dax.ALIGNMENT, taken)
     taken.append(region)
     return region
 
@@ -704,7 +808,7 @@ def _channel_ends(
             region = next(in_dax)
         elif partition.dma is not Dma.TRUSTED:
             count = region.bytes
-            region = _guest_region(system, channel, partition, count, alignment_of(count), taken)
+            region = _channel_region(system, channel, partition, count, alignment_of(count), taken)
         taken.append(region)
         what = f"channel '{channel.name}'"
         interrupt = _next_interrupt(spare, system, channel.line, what)
@@ -713,9 +817,23 @@ def _channel_ends(
     return tuple(ends)
 
 
-def _guest_region(
+def _channel_region(
     system: System,
     channel: Channel,
+    partition: Partition,
+    count: int,
+    alignment: int,
+    taken: Sequence[Range],
+) -> Range:
+    whose, fix = f"channel '{channel.name}'", "make the channel smaller"
+    return _guest_region(system, channel.line, whose, fix, partition, count, alignment, taken)
+
+
+def _guest_region(
+    system: System,
+    line: int,
+    whose: str,
+    fix: str,
     partition: Partition,
     count: int,
     alignment: int,
@@ -727,9 +845,9 @@ def _guest_region(
     start = free_addresses(taken[0].end, count, alignment, taken)
     if start + count > GUEST_LIMIT:
         raise UserError(
-            f"{system.file}:{channel.line}: channel '{channel.name}': partition "
-            f"'{partition.name}' has no {count >> 10} KiB of guest addresses left above its memory",
-            "make the channel smaller",
+            f"{system.file}:{line}: {whose}: partition '{partition.name}' has no "
+            f"{count >> 10} KiB of guest addresses left above its memory",
+            fix,
         )
     return Range(start, count)
 
@@ -760,6 +878,27 @@ def _channel_host(
             "give it less memory",
         )
     return Range(start, count)
+
+
+def _times_page(
+    system: System, partition: Partition, memory: Range, board: BoardTree, taken: list[Range]
+) -> Range | None:
+    """Return the page with the times of a partition's VCPUs. `taken` gets it.
+
+    With trusted DMA a back-end has its clients' memory where it is in physical memory, which may
+    follow its own: then the page is where no RAM is.
+    """
+    if not system.shares_core(partition):
+        return None
+    if _has_times_behind_ram(system, partition):
+        return _behind_ram(board, PAGE_BYTES, taken)
+    taken.append(_times(memory, board))
+    return taken[-1]
+
+
+def _has_times_behind_ram(system: System, partition: Partition) -> bool:
+    is_backend = any(each.backend == partition.name for each in system.shared_devices)
+    return is_backend and partition.dma is Dma.TRUSTED
 
 
 def _times(memory: Range, board: BoardTree) -> Range:

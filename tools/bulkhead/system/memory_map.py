@@ -105,6 +105,10 @@ def map_of(layout: Layout) -> MemoryMap:
         for each in layout.channels
         if len(each.channel.ends) > 2
     ]
+    states += [
+        Region(each.pages.start, each.pages.bytes, f"registers of shared device {each.device.name}")
+        for each in layout.shared_devices
+    ]
     hypervisor = Owner("hypervisor", (), (own, *states, *_own_registers(board)))
     kept = tuple(Region(start, count, "kept") for start, count in board.kept_memory)
     firmware = [Owner("firmware", (), kept)] if kept else []
@@ -151,7 +155,13 @@ def _owner(place: Place, board: BoardTree) -> Owner:
     if place.kept:
         what = f"kept memory, guest {place.kept.region.start:#x}"
         kept = [Region(place.kept.physical, place.kept.region.bytes, what)]
-    regions = (memory, *kept, *blocks, *sections, *devices, *windows)
+    # The back-end accesses a pool, too.
+    pools = [
+        Region(each.place.pool.start, each.place.pool.bytes, f"pool of {each.place.device.name}")
+        for each in place.shared_clients
+        if each.place.pool
+    ]
+    regions = (memory, *kept, *blocks, *sections, *pools, *devices, *windows)
     return Owner(place.partition.name, place.partition.cores, regions)
 
 

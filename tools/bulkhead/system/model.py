@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
@@ -14,6 +15,7 @@ from bulkhead.system.emulated import NETWORK, SOUND, Emulated
 WEIGHT_DEFAULT = 256  # as in Xen
 QUANTUM_DEFAULT = 10_000_000  # nanoseconds
 UTILIZATION_MIN = 0.001
+MTU_DEFAULT = 1500  # of Ethernet
 CORES_TO_DISTRIBUTE = 2  # shared cores of a partition
 _CARD = Emulated(NETWORK)
 
@@ -117,6 +119,28 @@ class ChannelKind(Enum):
 
     MESSAGES = "messages"  # every message, in order
     VALUE = "value"  # the newest value only
+
+
+class SharedKind(Enum):
+    """The kind of virtio device that a client of a shared device sees."""
+
+    NET = "net"
+
+
+class Access(Enum):
+    """The memory of a client that the back-end of its shared device may access."""
+
+    ALL = "all"  # all that is not kept
+
+
+class Senders(Enum):
+    """The link-layer addresses from which a client may send frames."""
+
+    OWN = "own"
+    ANY = "any"  # it connects a network of its own
+
+
+ALL_VLANS = "all"
 
 
 @dataclass(frozen=True)
@@ -353,8 +377,37 @@ class Channel:
 
 
 @dataclass(frozen=True)
+class SharedDevice:
+    """A virtio device of a partition, the client, that another one, the back-end, serves."""
+
+    name: str
+    kind: SharedKind
+    client: str  # name of the partition
+    backend: str  # name of the partition
+    mac: bytes
+    line: int  # line of the file in which its table begins
+    key_lines: Mapping[str, int] = field(default_factory=dict)  # lines of its keys
+    access: Access | None = None  # one of access and pool is not None
+    pool: int | None = None  # bytes of the only memory that the back-end may access
+    vlan: int | str | None = None  # of an access port, or ALL_VLANS
+    addresses: Senders = Senders.OWN
+    weight: int = 1
+    rate: int | None = None  # bytes/s that the client may send; None: no limit
+    mtu: int = MTU_DEFAULT
+
+    def line_of(self, key: str) -> int:
+        """Return the line for a message about a key, which may be missing."""
+        return self.key_lines.get(key, self.line)
+
+
+def derived_mac(system: str, device: str) -> bytes:
+    """Return the MAC address of a shared device without the key: locally administered."""
+    return b"\x02\x00" + zlib.crc32(f"{system}/{device}".encode()).to_bytes(4, "big")
+
+
+@dataclass(frozen=True)
 class System:
-    """A system: a board, its partitions, and their channels."""
+    """A system: a board, its partitions, their channels and shared devices."""
 
     name: str
     file: Path
@@ -363,6 +416,7 @@ class System:
     board_line: int = 1
     cores: tuple[Cores, ...] = ()
     channels: tuple[Channel, ...] = ()
+    shared_devices: tuple[SharedDevice, ...] = ()
 
     @cached_property
     def shared_cores(self) -> dict[int, list[Partition]]:

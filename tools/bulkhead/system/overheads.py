@@ -151,8 +151,8 @@ def _time(count: int, board: Board) -> int:
 def source_count(system: System, board: Board, partition: Partition) -> int:
     """Return how many sources can interrupt a core for one VCPU of the partition.
 
-    Each does so once until the VCPU has executed: the interrupts of its devices, its doorbells, its
-    input, its timer, and a message of another VCPU.
+    Each does so once until the VCPU has executed: the interrupts of its devices, also of shared
+    ones, its doorbells, its input, its timer, and a message of another VCPU.
     """
     devices = (board.devices[label] for label in partition.devices if label in board.devices)
     lines = (
@@ -163,5 +163,6 @@ def source_count(system: System, board: Board, partition: Partition) -> int:
         + sum(len(device.interrupts) for device in devices)
         + len(lines)
         + sum(partition.name in channel.ends for channel in system.channels)
+        + sum(partition.name in (each.client, each.backend) for each in system.shared_devices)
         + (partition.console is not Console.NONE)
     )

@@ -34,8 +34,11 @@ from bulkhead.system.elf_image import INSTRUCTION_BYTES
 from bulkhead.system.emulated import Emulated, parse_device
 from bulkhead.system.lines import Lines, find_lines
 from bulkhead.system.model import (
+    ALL_VLANS,
+    MTU_DEFAULT,
     QUANTUM_DEFAULT,
     UTILIZATION_MIN,
+    Access,
     Alternative,
     Channel,
     ChannelKind,
@@ -55,10 +58,14 @@ from bulkhead.system.model import (
     Restart,
     RestartLimit,
     Scheduler,
+    Senders,
+    SharedDevice,
+    SharedKind,
     System,
     Unmapped,
     Vcpu,
     VcpuPolicy,
+    derived_mac,
     stopping,
 )
 from bulkhead.system.problems import TIME_UNITS, Problem, choose, duration, refuse, show, size
@@ -70,7 +77,17 @@ THREAD_CHARACTERS_MAX = THREAD_NAME_BYTES - 1  # of VCPUs too; the last is 0
 EVERY_OTHER_THREAD = "*"
 KEPT_BYTES_MAX = 256 << 20
 
+# Linux gives the slots of a pool in groups of this size (IO_TLB_SEGSIZE of its swiotlb).
+POOL_UNIT = 256 << 10
+POOL_BYTES_MAX = 1 << 30
+VLAN_MAX = 4094  # FRAME_VLAN_MAX
+MTU_MIN = 68  # VIRTIO 1.3, 5.1.4.1
+MTU_MAX = 65535  # the field has 16 bits
+RATE_MAX = 1 << 40  # bytes/s; TOKEN_BUCKET_RATE_MAX
+
 _FILE = "system.toml"
+_GROUP_BIT = 1  # of the first byte of a MAC address (IEEE 802, 8.2)
+_RATE_UNITS = {"k": 10**3, "M": 10**6, "G": 10**9}
 _UNITS = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 
 
@@ -132,7 +149,7 @@ def parse(file: Path) -> System:
     """Read and convert a system file. Raises UserErrors with all problems."""
     text = _read(file)
     content, lines = _load(file, text)
-    known = ("board", "channel", "core", "partition")
+    known = ("board", "channel", "core", "partition", "shared_device")
     problems = [
         _unknown(lines.keys[key], key, known, "the file") for key in content if key not in known
     ]
@@ -140,10 +157,14 @@ def parse(file: Path) -> System:
     cores = _core_tables(content, lines, problems)
     partitions = _partitions(content, lines, problems)
     channels = _channels(content, lines, problems)
+    name = _system_name(file)
+    shared_devices = _shared_devices(name, content, lines, problems)
     refuse(file, problems)
-    name, board_line = _system_name(file), lines.keys["board"]
+    board_line = lines.keys["board"]
     made = tuple(_with_coming(each, partitions) for each in partitions)
-    return System(name, file, board, made, board_line, tuple(cores), tuple(channels))
+    return System(
+        name, file, board, made, board_line, tuple(cores), tuple(channels), tuple(shared_devices)
+    )
 
 
 def _with_coming(partition: Partition, others: list[Partition]) -> Partition:
@@ -236,6 +257,22 @@ def _channels(content: Mapping[str, Any], lines: Lines, problems: list[Problem])
             values["ring_bytes"] = values.pop("size")
             values["common_bytes"] = values.pop("common")
             made.append(Channel(**values, ends=ends, line=line, key_lines=key_lines))
+    return made
+
+
+def _shared_devices(
+    system: str, content: Mapping[str, Any], lines: Lines, problems: list[Problem]
+) -> list[SharedDevice]:
+    made = []
+    for index, table in enumerate(_top_tables(content, "shared_device", lines, problems)):
+        line, key_lines = lines.of_top_table("shared_device", index)
+        name = table.get("name")
+        who = f"shared device {show(name) if isinstance(name, str) and name else index + 1}"
+        before = len(problems)
+        values = _values(table, _SHARED_DEVICE, who, (line, key_lines), problems)
+        if len(problems) == before:
+            values["mac"] = values["mac"] or derived_mac(system, values["name"])
+            made.append(SharedDevice(**values, line=line, key_lines=key_lines))
     return made
 
 
@@ -484,6 +521,48 @@ def _common_bytes(value: Any) -> int:
             "out"
         )
     return count
+
+
+def _pool_bytes(value: Any) -> int:
+    count = _memory(value)
+    if not 0 < count <= POOL_BYTES_MAX or count % POOL_UNIT:
+        raise _Wrong(f"take a multiple of {size(POOL_UNIT)}, up to {size(POOL_BYTES_MAX)}")
+    return count
+
+
+def _mac(value: Any) -> bytes:
+    pattern = r"[0-9a-fA-F]{2}(:[0-9a-fA-F]{2}){5}"
+    if not isinstance(value, str) or not re.fullmatch(pattern, value):
+        raise _Wrong('write six bytes in hexadecimal, such as "02:00:00:00:00:01"')
+    address = bytes.fromhex(value.replace(":", ""))
+    if address[0] & _GROUP_BIT or not any(address):
+        raise _Wrong('a device has the address of one station, such as "02:00:00:00:00:01"')
+    return address
+
+
+def _vlan(value: Any) -> int | str:
+    is_number = isinstance(value, int) and not isinstance(value, bool)
+    if value != ALL_VLANS and not (is_number and 1 <= value <= VLAN_MAX):
+        raise _Wrong(f"a VLAN is a whole number from 1 to {VLAN_MAX}, or '{ALL_VLANS}'")
+    return value  # type: ignore[no-any-return]
+
+
+def _mtu(value: Any) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or not MTU_MIN <= value <= MTU_MAX:
+        raise _Wrong(f"an MTU is a whole number from {MTU_MIN} to {MTU_MAX}")
+    return value
+
+
+def _rate(value: Any) -> int:
+    """Return bytes/s."""
+    pattern = r"([0-9]{1,9}) ?([kMG])bit/s"
+    found = re.fullmatch(pattern, value) if isinstance(value, str) else None
+    if found is None:
+        raise _Wrong('write a whole number and kbit/s, Mbit/s or Gbit/s, such as "20 Mbit/s"')
+    rate = int(found[1]) * _RATE_UNITS[found[2]] // 8
+    if not 0 < rate <= RATE_MAX:
+        raise _Wrong(f"take 1 kbit/s to {RATE_MAX * 8 // _RATE_UNITS['G']} Gbit/s")
+    return rate
 
 
 def _flag(value: Any) -> bool:
@@ -802,4 +881,31 @@ _CHANNEL = _Kind(
     },
     {"kind": ChannelKind.MESSAGES, "one_way": False, "pci": (), "dax": (), "common": 0},
     {"name": '"commands"', "from": '"control"', "to": '"linux"', "size": '"64 KiB"'},
+)
+_SHARED_DEVICE = _Kind(
+    {
+        "name": _name,
+        "kind": _one_of(SharedKind),
+        "client": _name,
+        "backend": _name,
+        "access": _one_of(Access),
+        "pool": _pool_bytes,
+        "mac": _mac,
+        "vlan": _vlan,
+        "addresses": _one_of(Senders),
+        "weight": _weight,
+        "rate": _rate,
+        "mtu": _mtu,
+    },
+    {
+        "access": None,
+        "pool": None,
+        "mac": None,
+        "vlan": None,
+        "addresses": Senders.OWN,
+        "weight": 1,
+        "rate": None,
+        "mtu": MTU_DEFAULT,
+    },
+    {"name": '"lan"', "kind": '"net"', "client": '"linux"', "backend": '"net"'},
 )

@@ -36,6 +36,9 @@ def check_places(layout: Layout) -> None:
     for place in layout.places:
         own += _physical(place, board)
     own += [(each.physical, f"channel '{each.channel.name}'") for each in layout.channels]
+    for each in layout.shared_devices:
+        own.append((each.pages, f"registers of shared device '{each.device.name}'"))
+        own += [(each.pool, f"the pool of shared device '{each.device.name}'")] if each.pool else []
     _check(layout, "the board", own, PHYSICAL_LIMIT)
     for place in layout.places:
         whose = f"partition '{place.partition.name}'"
@@ -128,6 +131,19 @@ def _guest(place: Place, board: BoardTree) -> Iterator[_Named]:
     for end in place.channels:
         if not end.is_mapped_by_dax:
             yield end.region, f"channel '{end.place.channel.name}'"
+    yield from _shared_devices(place)
+
+
+def _shared_devices(place: Place) -> Iterator[_Named]:
+    for client in place.shared_clients:
+        name = f"shared device '{client.place.device.name}'"
+        yield client.registers, f"the registers of {name}"
+        if client.pool:
+            yield client.pool, f"the pool of {name}"
+    for backend in place.shared_backends:
+        name = f"shared device '{backend.place.device.name}'"
+        yield backend.page, f"the page of {name}"
+        yield backend.window, f"its client's memory, by {name}"
 
 
 def device_pages(partition: Partition, board: BoardTree) -> list[Range]:

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The nodes of shared devices in devicetrees of clients and back-ends: docs/shared-devices.md."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from bulkhead.system import shared_device_net
+from bulkhead.system.board_tree import BoardTree
+from bulkhead.system.layout import Place
+from bulkhead.system.model import ALL_VLANS, Senders, SharedDevice
+from bulkhead.system.shared_device_places import SharedDeviceBackend, SharedDeviceClient
+from bulkhead.system.tree_cells import (
+    cells_source,
+    number_cells,
+    quoted,
+    range_cells,
+    spare_interrupt,
+)
+
+
+def pool_nodes(place: Place) -> Iterator[str]:
+    """Yield the nodes of pools in /reserved-memory (Linux binding "restricted-dma-pool")."""
+    for each in place.shared_clients:
+        if each.pool:
+            yield f"\t\tpool@{each.pool.start:x} {{"
+            yield '\t\t\tcompatible = "restricted-dma-pool";'
+            yield f"\t\t\treg = {cells_source(range_cells(each.pool))};"
+            yield "\t\t};"
+
+
+def shared_device_nodes(place: Place, board: BoardTree) -> Iterator[str]:
+    """Yield the nodes of the shared devices that a partition has, and of those that it serves."""
+    for client in place.shared_clients:
+        if client.pool:  # memory, all of which is reserved
+            yield f"\tmemory@{client.pool.start:x} {{"
+            yield '\t\tdevice_type = "memory";'
+            yield f"\t\treg = {cells_source(range_cells(client.pool))};"
+            yield "\t};"
+        yield from _client(client, board)
+    for backend in place.shared_backends:
+        yield from _backend(backend, board)
+
+
+def _client(client: SharedDeviceClient, board: BoardTree) -> Iterator[str]:
+    """Yield the node of a virtio device (Linux binding "virtio,mmio")."""
+    yield f"\tvirtio_mmio@{client.registers.start:x} {{"
+    yield '\t\tcompatible = "virtio,mmio";'
+    yield f"\t\treg = {cells_source(range_cells(client.registers))};"
+    yield f"\t\tinterrupts = {cells_source(spare_interrupt(client.interrupt, board))};"
+    yield "\t\tdma-coherent;"
+    yield f"\t\tlabel = {quoted(client.place.device.name)};"
+    if client.pool:
+        yield f"\t\tmemory-region = <&{{/reserved-memory/pool@{client.pool.start:x}}}>;"
+    yield "\t};"
+
+
+def _backend(backend: SharedDeviceBackend, board: BoardTree) -> Iterator[str]:
+    device, window = backend.place.device, backend.window
+    memory = [*number_cells(backend.client), *range_cells(window)]
+    features = number_cells(shared_device_net.features(device))
+    yield f"\tshared-device@{backend.page.start:x} {{"
+    yield '\t\tcompatible = "bulkhead,shared-device";'
+    yield f"\t\treg = {cells_source(range_cells(backend.page))};"
+    yield f"\t\tinterrupts = {cells_source(spare_interrupt(backend.doorbell, board))};"
+    yield f"\t\tlabel = {quoted(device.name)};"
+    yield f"\t\tbulkhead,device = {cells_source([backend.place.number])};"
+    yield f"\t\tbulkhead,kind = {quoted(device.kind.value)};"
+    yield f"\t\tbulkhead,client = {quoted(device.client)};"
+    yield f"\t\tbulkhead,memory = {cells_source(memory)};"
+    yield f"\t\tbulkhead,features = {cells_source(features)};"
+    yield f"\t\tlocal-mac-address = [{device.mac.hex(' ')}];"
+    yield f"\t\tbulkhead,mtu = {cells_source([device.mtu])};"
+    yield from _rules(device)
+    yield "\t};"
+
+
+def _rules(device: SharedDevice) -> Iterator[str]:
+    yield f"\t\tbulkhead,weight = {cells_source([device.weight])};"
+    if device.rate:
+        yield f"\t\tbulkhead,rate = {cells_source(number_cells(device.rate))};"
+    if device.vlan == ALL_VLANS:
+        yield "\t\tbulkhead,all-vlans;"
+    elif isinstance(device.vlan, int):
+        yield f"\t\tbulkhead,vlan = {cells_source([device.vlan])};"
+    if device.addresses is Senders.ANY:
+        yield "\t\tbulkhead,any-address;"

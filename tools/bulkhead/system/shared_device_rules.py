@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The rules for shared devices: their partitions, the memory that is shared, and addresses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations
+
+from bulkhead.system.board import Board
+from bulkhead.system.channel_rules import channel_bytes
+from bulkhead.system.description import MEMORIES_MAX, SHARED_DEVICES_MAX
+from bulkhead.system.model import Partition, SharedDevice, System
+from bulkhead.system.problems import Problem, choose, show, size
+from bulkhead.system.shared_device_places import physical_bytes, shown_mac
+
+
+def shared_device_rules(system: System) -> Iterator[Problem]:
+    """Check the names, the partitions and the memory of shared devices, and their number."""
+    for device in system.shared_devices:
+        yield from _partitions(system, device)
+        yield from _memory(system, device)
+    for one, other in combinations(system.shared_devices, 2):
+        if one.name == other.name:
+            lines = f"lines {one.line} and {other.line}"
+            what = f"two shared devices are named {show(one.name)}, those of {lines}"
+            yield Problem(other.line_of("name"), what, "rename one of them")
+        elif one.backend == other.backend and one.mac == other.mac:
+            what = (
+                f"{_name(one)} and {_name(other)} of back-end {show(one.backend)} both have the "
+                f"address {shown_mac(one.mac)}"
+            )
+            yield Problem(other.line_of("mac"), what, "give one of them another mac")
+    for device in system.shared_devices[SHARED_DEVICES_MAX : SHARED_DEVICES_MAX + 1]:
+        count = len(system.shared_devices)
+        what = f"{_name(device)} is number {SHARED_DEVICES_MAX + 1} of {count}"
+        yield Problem(device.line, what, f"a system has at most {SHARED_DEVICES_MAX}")
+    for partition in system.partitions:
+        yield from _memory_count(system, partition)
+
+
+def _partitions(system: System, device: SharedDevice) -> Iterator[Problem]:
+    known = [partition.name for partition in system.partitions]
+    for key, name in (("client", device.client), ("backend", device.backend)):
+        if name not in known:
+            what = f"{_name(device)} has {key} {show(name)}, which is no partition"
+            yield Problem(device.line_of(key), what, choose(name, known, "partitions"))
+    if device.client == device.backend:
+        what = f"{_name(device)} has client and backend {show(device.client)}"
+        yield Problem(device.line_of("backend"), what, "name another partition in backend")
+
+
+def _memory(system: System, device: SharedDevice) -> Iterator[Problem]:
+    """Check that one key says which memory of the client the back-end may access."""
+    choice = 'write access = "all", or a pool, such as pool = "4 MiB"'
+    if device.access is None and device.pool is None:
+        what = f"{_name(device)} does not say which memory of its client the back-end may access"
+        yield Problem(device.line, what, choice)
+    if device.access is not None and device.pool is not None:
+        yield Problem(device.line_of("pool"), f"{_name(device)} has access and pool", choice)
+    manager = system.manager
+    if device.access is not None and manager is not None and manager.name == device.client:
+        what = (
+            f'{_name(device)} has access = "all" to the manager, so its back-end could change '
+            "the images that the manager loads"
+        )
+        yield Problem(device.line_of("access"), what, 'write a pool, such as pool = "4 MiB"')
+
+
+def _memory_count(system: System, partition: Partition) -> Iterator[Problem]:
+    """Check that a partition's memory, with pools, has no more parts than can be described."""
+    pools = [each for each in system.shared_devices if each.client == partition.name and each.pool]
+    kept = 1 if partition.kept_bytes else 0
+    mapped = 1 if any(partition.name in each.dax for each in system.channels) else 0
+    most = MEMORIES_MAX - 1 - kept - mapped
+    for device in pools[most : most + 1]:
+        others = [text for text, count in (("kept", kept), ("dax", mapped)) if count]
+        beside = f" beside {' and '.join(others)}" if others else ""
+        what = f"{_name(device)} has pool number {most + 1} of partition {show(partition.name)}"
+        yield Problem(device.line_of("pool"), what, f"it can have {most}{beside}")
+
+
+def shared_device_memory(system: System, board: Board) -> Iterator[Problem]:
+    """Check that the board's memory has room for shared devices beside partitions and channels."""
+    used = sum(partition.all_memory_bytes for partition in system.partitions)
+    used += channel_bytes(system)
+    available, wanted = board.usable_bytes - used, 0
+    for device in system.shared_devices:
+        before, wanted = wanted, wanted + physical_bytes(device)
+        if before <= available < wanted:
+            what = (
+                f"{_name(device)} needs {size(physical_bytes(device))} of memory, and all that "
+                f"comes before it leaves {size(available - before)} of {board.name}'s "
+                f"{size(board.total_bytes)}"
+            )
+            yield Problem(device.line_of("pool"), what, "give less to a partition or a pool")
+
+
+def _name(device: SharedDevice) -> str:
+    return f"shared device {show(device.name)}"

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The table of shared devices: a line for each, with the rules of its client."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bulkhead.system.layout import Layout
+from bulkhead.system.model import Senders, SharedDevice
+from bulkhead.system.problems import size
+from bulkhead.system.shared_device_places import shown_mac
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_COLUMNS = (
+    "shared device", "client", "back-end", "back-end accesses", "address", "VLAN", "weight",
+    "limit", "MTU",
+)  # fmt: skip
+_BITS = 8
+_UNITS = ((10**9, "Gbit/s"), (10**6, "Mbit/s"), (10**3, "kbit/s"))
+
+
+def show_shared_devices(layout: Layout, console: Console) -> None:
+    """Print the shared devices of a system. Prints nothing if it has none."""
+    from rich.table import Table
+
+    if not layout.shared_devices:
+        return
+    table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0))
+    for column in _COLUMNS:
+        table.add_column(column, no_wrap=True)
+    for place in layout.shared_devices:
+        table.add_row(*_row(place.device))
+    console.print()
+    console.print(table)
+
+
+def _row(device: SharedDevice) -> tuple[str, ...]:
+    mac = shown_mac(device.mac)
+    return (
+        device.name,
+        device.client,
+        device.backend,
+        size(device.pool) if device.pool else "all memory",
+        f"{mac}, any" if device.addresses is Senders.ANY else mac,
+        "-" if device.vlan is None else str(device.vlan),
+        str(device.weight),
+        "-" if device.rate is None else _shown_rate(device.rate),
+        str(device.mtu),
+    )
+
+
+def _shown_rate(rate: int) -> str:
+    """Return a rate in the largest unit that needs no fraction."""
+    bits = rate * _BITS
+    unit, name = next(each for each in (*_UNITS, (1, "bit/s")) if bits % each[0] == 0)
+    return f"{bits // unit} {name}"
