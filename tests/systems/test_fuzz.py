@@ -27,6 +27,8 @@ _WORDS = (
     "[[channel]]", "channel", "from", "to", "size", "kind", "one_way", '"64 KiB"', '"value"',
     "[[partition.vcpu]]", "vcpu", "budget", "period", "threads", '"10 ms"', '"main"', '"*"',
     "[partition.health]", "health", "panic", "restarts", '"restart"', '"5 in 60 s"',
+    "[[shared_device]]", "shared_device", "client", "backend", "access", "pool", "mac", "vlan",
+    '"all"', '"net"', "rate", "mtu", '"20 Mbit/s"', '"02:00:00:00:00:01"', "addresses", '"any"',
     "[partition.driver]", "driver", "alternative", "failures", "retry", '"polled"', '"never"',
 )  # fmt: skip
 
@@ -89,6 +91,20 @@ _CHANNEL_VALUES = {
     "one_way": ("true", "false"),
     "pci": ("[]", '["a"]', '["b", "a"]', '["d"]'),
 }
+_SHARED_DEVICE_VALUES = {
+    "name": ('"a"', '"b"', '"c"', '"long-long-long-long"'),
+    "kind": ('"net"', '"net"', '"block"'),
+    "client": ('"a"', '"b"', '"c"', '""'),
+    "backend": ('"a"', '"b"', '"d"', "[]"),
+    "access": ('"all"', '"none"'),
+    "pool": ('"4 MiB"', '"256 KiB"', '"1 GiB"', '"4 KiB"'),
+    "mac": ('"02:00:00:00:00:01"', '"01:00:00:00:00:01"', '"02"'),
+    "vlan": ("1", "4095", '"all"'),
+    "addresses": ('"any"', '"own"', '"all"'),
+    "weight": ("1", "0"),
+    "rate": ('"20 Mbit/s"', '"999999999 Gbit/s"'),
+    "mtu": ("1500", "1"),
+}
 
 
 def _made(source: random.Random) -> bytes:
@@ -107,6 +123,10 @@ def _made(source: random.Random) -> bytes:
         rows.append("[[channel]]")
         keys = source.sample(list(_CHANNEL_VALUES), source.randrange(4, 8))
         rows += [f"{key} = {value(key, _CHANNEL_VALUES)}" for key in keys]
+    for _ in range(source.choice((0, 0, 1, 2, 20))):
+        rows.append("[[shared_device]]")
+        keys = source.sample(list(_SHARED_DEVICE_VALUES), source.randrange(4, 13))
+        rows += [f"{key} = {value(key, _SHARED_DEVICE_VALUES)}" for key in keys]
     return "\n".join(rows).encode()
 
 

@@ -88,8 +88,8 @@ def shared_device_memory(system: System, board: Board) -> Iterator[Problem]:
         before, wanted = wanted, wanted + physical_bytes(device)
         if before <= available < wanted:
             what = (
-                f"{_name(device)} needs {size(physical_bytes(device))} of memory, and all that "
-                f"comes before it leaves {size(available - before)} of {board.name}'s "
+                f"{_name(device)} needs {size(physical_bytes(device))} of memory, and the "
+                f"hypervisor and all others leave {size(available - before)} of {board.name}'s "
                 f"{size(board.total_bytes)}"
             )
             yield Problem(device.line_of("pool"), what, "give less to a partition or a pool")

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Shared devices of system files: their keys, and what check prints of them."""
+
+from __future__ import annotations
+
+import io
+import re
+import struct
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from bulkhead.paths import ROOT
+from bulkhead.settings import Settings
+from bulkhead.system import board_tree, check_command
+from bulkhead.system.assemble import Assembled
+from bulkhead.system.board_tree import BoardTree
+from bulkhead.system.check import check
+from bulkhead.system.guest_tree import guest_tree
+from bulkhead.system.layout import Files, Layout, make_layout
+from bulkhead.system.model import Access, Senders, SharedKind, System
+from bulkhead.system.parse import parse
+from bulkhead.system.shared_device_table import show_shared_devices
+
+from . import boards
+
+_HERE = Path(__file__).parent
+_PAGE = ROOT / "docs" / "shared-devices.md"
+_IMAGE = struct.pack("<8xQQ24x8xI4x", 0, 1 << 20, 0x644D5241)
+
+
+def test_keys() -> None:
+    system = parse(_HERE / "good" / "shared-devices.toml")
+    check(system, boards.load)
+    lan, control, wan, back = system.shared_devices
+    assert (lan.name, lan.kind, lan.client, lan.backend) == (
+        "lan-linux", SharedKind.NET, "linux", "net",
+    )  # fmt: skip
+    assert (lan.access, lan.pool, control.access, control.pool) == (Access.ALL, None, None, 1 << 18)
+    assert (lan.vlan, control.vlan, wan.vlan, back.vlan) == (None, 4094, "all", 1)
+    assert (lan.addresses, control.addresses, wan.addresses) == (
+        Senders.OWN, Senders.ANY, Senders.OWN,
+    )  # fmt: skip
+    assert (lan.weight, control.weight) == (1, 65535)
+    assert (lan.rate, control.rate, wan.rate) == (None, 125, 8796 * 10**9 // 8)
+    assert (lan.mtu, control.mtu, wan.mtu) == (1500, 68, 65535)
+    assert control.mac == back.mac == bytes((2, 0, 0, 0, 0, 0xFF))
+    assert (lan.line, lan.line_of("access"), lan.line_of("mtu")) == (4, 9, 4)
+    assert (control.line, control.line_of("vlan")) == (31, 38)
+
+
+def test_addresses_follow_from_the_names(tmp_path: Path) -> None:
+    """The same names give the same address, others another one, of no manufacturer."""
+    text = (_HERE / "good" / "shared-devices.toml").read_text().replace("../images", "images")
+    found = []
+    for name in ("one", "other", "one"):
+        file = tmp_path / name / "system.toml"
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(text)
+        lan, _, wan, _ = parse(file).shared_devices
+        found += [(lan.mac, wan.mac)]
+    assert found[0] == found[2]
+    assert len({*found[0], *found[1]}) == 4
+    assert all(mac[0] == 2 and len(mac) == 6 for macs in found for mac in macs)
+
+
+def documented() -> tuple[str, list[list[str]]]:
+    """Return the system file of the page on shared devices, and its indented parts."""
+    page = _PAGE.read_text()
+    parts = re.findall(r"(?:^    .+\n)+", page, re.MULTILINE)
+    texts = [[line.strip() for line in part.splitlines()] for part in parts]
+    return page.split("```toml\n")[1].split("```")[0], texts
+
+
+@pytest.fixture
+def example(tmp_path: Path) -> Path:
+    file = tmp_path / "shared" / "system.toml"
+    file.parent.mkdir()
+    file.write_text(documented()[0])
+    return file
+
+
+def layout(system: System, board: BoardTree) -> Layout:
+    return make_layout(system, board, {p.name: Files(_IMAGE) for p in system.partitions}, 1 << 20)
+
+
+def test_documented_table_is_what_check_prints(example: Path) -> None:
+    system = parse(example)
+    text = io.StringIO()
+    placed = layout(system, check(system, board_tree.load))
+    show_shared_devices(placed, Console(file=text, width=1000))
+    assert [line.rstrip() for line in text.getvalue().splitlines() if line] == documented()[1][0]
+
+
+def test_table_shows_the_rules(tmp_path: Path) -> None:
+    file = tmp_path / "system.toml"
+    text = documented()[0].replace("vlan = 5", 'vlan = "all"\naddresses = "any"\nmtu = 9000')
+    file.write_text(text.replace("20 Mbit/s", "2500 kbit/s"))
+    system = parse(file)
+    shown = io.StringIO()
+    placed = layout(system, check(system, board_tree.load))
+    show_shared_devices(placed, Console(file=shown, width=1000))
+    linux, control = (line.split() for line in shown.getvalue().splitlines()[-2:])
+    assert linux[-3:] == ["2500", "kbit/s", "1500"]
+    assert control[-5:] == ["any", "all", "3", "-", "9000"]
+
+
+@pytest.mark.parametrize(("partition", "part"), [(1, 1), (0, 2)], ids=["client", "back-end"])
+def test_documented_node_is_in_the_devicetree(example: Path, partition: int, part: int) -> None:
+    system = parse(example)
+    placed = layout(system, check(system, board_tree.load))
+    node = documented()[1][part]
+    tree = guest_tree(placed.places[partition], placed.board)
+    source = [line.strip() for line in tree.splitlines()]
+    assert source[source.index(node[0]) :][: len(node)] == node
+    assert node[-1] == "};"
+
+
+def test_page_has_every_key() -> None:
+    from bulkhead.system.parse import _SHARED_DEVICE
+
+    rows = "".join(re.findall(r"^\| (`\w.+?) \|", _PAGE.read_text(), re.MULTILINE))
+    assert {*re.findall(r"`(\w+)`", rows)} >= {*_SHARED_DEVICE.keys}
+
+
+def test_no_table_without_shared_devices() -> None:
+    system = parse(ROOT / "systems" / "minimal" / "system.toml")
+    text = io.StringIO()
+    show_shared_devices(layout(system, board_tree.load(system.board)), Console(file=text))
+    assert text.getvalue() == ""
+
+
+def test_check_prints_shared_devices(
+    example: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Replace the system's images, because its Linux would have to be fetched."""
+
+    def assemble(system: System, board: BoardTree, _settings: Settings) -> Assembled:
+        return Assembled(example, layout(system, board))
+
+    monkeypatch.setattr(check_command, "assemble", assemble)
+    check_command.check_system(str(example), example.parent / "map.svg", Settings())
+    lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
+    assert any(line.startswith("lan-linux linux net 16 MiB 02:00:") for line in lines)
+    assert any(line.startswith("net back-end of lan-linux: memory of linux 0x") for line in lines)
+    picture = (example.parent / "map.svg").read_text()
+    assert "linux: pool of lan-linux, 16 MiB" in picture
+    assert "hypervisor: registers of shared device lan-control, 8 KiB" in picture
