@@ -14,6 +14,7 @@
 #include "gic/redistributor.h"
 #include "hypervisor/registers.h"
 #include "partition/load.h"
+#include "shared_device/shared_device.h"
 #include "smmu/smmu.h"
 #include "vcpu/controls.h"
 #include "vcpu/features.h"
@@ -121,6 +122,7 @@ __attribute__((used)) uint64_t boot_early(uint64_t devicetree)
     map_hypervisor(root, &system->board);
     map_devices(root, system);
     channel_prepare(system, root);
+    shared_device_prepare(system, root);
     /* Cache lines that were fetched while the tables were written hold old content. */
     load_clean((uint64_t)(uintptr_t)root, boot_pool.next);
     return (uint64_t)(uintptr_t)root;

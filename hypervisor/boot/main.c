@@ -22,6 +22,7 @@
 #include "pci/address.h"
 #include "pci/config_space.h"
 #include "scheduler/scheduler.h"
+#include "shared_device/shared_device.h"
 #include "smmu/smmu.h"
 #include "vcpu/same_core.h"
 #include "watchdog/watchdog.h"
@@ -154,6 +155,7 @@ static void map_partition(uint64_t *root, const struct partition *partition)
     map_events(root, partition);
     manager_map(root, partition);
     channel_map(root, partition);
+    shared_device_map(root, partition);
 }
 
 /* Maps in the service tables of a VCPU on a shared core the hypervisor's state of the core, of its
@@ -205,6 +207,7 @@ static void make_stage2(const struct partition *partition)
         boot_refuse("no stage 2 tables can be built for partition", index);
     }
     channel_connect(partition, (uint64_t *)(uintptr_t)smmu_roots[index]);
+    shared_device_connect(partition, (uint64_t *)(uintptr_t)smmu_roots[index]);
     watchdog_map(partition, (uint64_t *)(uintptr_t)smmu_roots[index]);
     memcpy((void *)(uintptr_t)(processors_roots + index * PAGE_BYTES),
            (const void *)(uintptr_t)smmu_roots[index], PAGE_BYTES);

@@ -4,112 +4,9 @@
 
 #include "channel/region.h"
 #include "description/limits.h"
+#include "description/room.h"
 #include <stdbool.h>
 #include <stddef.h>
-
-/* A range of pages in an address space: that of the machine, or that of a guest. */
-struct pages {
-    uint64_t first;
-    uint64_t bytes;
-};
-
-static bool are_apart(const struct pages *pages, uint64_t first, uint64_t bytes)
-{
-    /* An address below the other range wraps to a huge offset. */
-    return pages->first - first >= bytes && first - pages->first >= pages->bytes;
-}
-
-/* Returns true if the pages overlap no device that has the same address for the machine and all
- * guests. */
-static bool are_apart_from_board(const struct pages *pages, const struct description *system)
-{
-    bool is_free = are_apart(pages, system->board.distributor, DEVICE_FRAME_BYTES) &&
-                   are_apart(pages, system->board.ecam, system->board.ecam_bytes);
-
-    for (uint32_t i = 0; i < system->core_count; i++) {
-        is_free =
-            is_free && are_apart(pages, system->cores[i].redistributor, DEVICE_REDISTRIBUTOR_BYTES);
-    }
-    return is_free;
-}
-
-/* Returns true if the pages overlap no memory and no device of the partition. */
-static bool are_apart_from_partition(const struct pages *pages,
-                                     const struct description_partition *partition, bool is_guest)
-{
-    uint64_t wide = is_guest ? partition->pci_wide : partition->pci_wide_physical;
-    bool is_free = are_apart(pages, partition->pci_memory, partition->pci_memory_bytes) &&
-                   are_apart(pages, partition->pci_io, partition->pci_io_bytes) &&
-                   are_apart(pages, wide, partition->pci_wide_bytes);
-
-    for (uint32_t i = 0; i < partition->memory_count; i++) {
-        const struct description_memory *memory = &partition->memories[i];
-
-        is_free =
-            is_free && are_apart(pages, is_guest ? memory->guest : memory->physical, memory->bytes);
-    }
-    for (uint32_t i = 0; i < partition->device_count; i++) {
-        is_free =
-            is_free && are_apart(pages, partition->devices[i].address, partition->devices[i].bytes);
-    }
-    return is_free;
-}
-
-static uint64_t page_bytes(bool exists)
-{
-    return exists ? DESCRIPTION_PAGE_BYTES : 0;
-}
-
-/* Returns true if the channel's region overlaps no other use of physical memory: the hypervisor,
- * devices, memory of partitions, channels before it. `index`: of the channel. */
-static bool is_free_memory(const struct description *system, uint32_t index)
-{
-    const struct description_board *board = &system->board;
-    const struct pages pages = {system->channels[index].physical,
-                                channel_physical_bytes(&system->channels[index])};
-    bool is_free = are_apart_from_board(&pages, system) &&
-                   are_apart(&pages, board->hypervisor, board->hypervisor_bytes) &&
-                   are_apart(&pages, board->uart, page_bytes(board->uart != 0)) &&
-                   are_apart(&pages, board->smmu, board->smmu != 0 ? SMMU_BYTES : 0);
-
-    for (uint32_t i = 0; i < system->partition_count; i++) {
-        is_free = is_free && are_apart_from_partition(&pages, &system->partitions[i], false);
-    }
-    for (uint32_t i = 0; i < index; i++) {
-        is_free = is_free && are_apart(&pages, system->channels[i].physical,
-                                       channel_physical_bytes(&system->channels[i]));
-    }
-    return is_free;
-}
-
-/* Returns true if the pages overlap nothing that the guest of a partition has, except channels
- * behind the first `count`. `index`: of the partition. */
-static bool is_free_for_guest(const struct description *system, uint32_t index,
-                              const struct pages *pages, uint32_t count)
-{
-    const struct description_partition *partition = &system->partitions[index];
-    uint64_t last_redistributor = system->cores[system->core_count - 1].redistributor;
-    bool is_free = are_apart_from_board(pages, system) &&
-                   are_apart_from_partition(pages, partition, true) &&
-                   are_apart(pages, partition->console, page_bytes(partition->console != 0)) &&
-                   are_apart(pages, partition->times, page_bytes(partition->times != 0));
-
-    if (partition->vcpu_count > system->core_count) {
-        is_free = is_free && are_apart(pages, last_redistributor + DEVICE_REDISTRIBUTOR_BYTES,
-                                       (partition->vcpu_count - system->core_count) *
-                                           DEVICE_REDISTRIBUTOR_BYTES);
-    }
-    for (uint32_t i = 0; i < count; i++) {
-        const struct description_channel *other = &system->channels[i];
-
-        for (uint32_t number = 0; number < channel_end_count(other); number++) {
-            is_free = is_free &&
-                      (other->ends[number].partition != index ||
-                       are_apart(pages, other->ends[number].guest, channel_region_bytes(other)));
-        }
-    }
-    return is_free;
-}
 
 /* Returns true if an end of a channel before `index` has the interrupt. */
 static bool is_used_by_earlier_channel(const struct description *system, uint32_t index,
@@ -152,11 +49,6 @@ static bool is_function_or_none(const struct description *system,
             (end->interrupt != 0 && system->partitions[end->partition].channel_host != 0));
 }
 
-static bool are_pages_below(uint64_t first, uint64_t bytes, uint64_t limit)
-{
-    return first % DESCRIPTION_PAGE_BYTES == 0 && first < limit && bytes <= limit - first;
-}
-
 /* Returns true if the number of ends is valid, and each end is of another partition. */
 static bool connects_partitions(const struct description *system,
                                 const struct description_channel *channel)
@@ -188,8 +80,8 @@ static const char *check_end(const struct description *system, uint32_t index,
     const struct pages pages = {end->guest, channel_region_bytes(&system->channels[index])};
 
     *value = end->guest;
-    if (!are_pages_below(pages.first, pages.bytes, GUEST_LIMIT) ||
-        !is_free_for_guest(system, end->partition, &pages, index)) {
+    if (!room_is_below(&pages, GUEST_LIMIT) ||
+        !room_is_free_for_guest(system, end->partition, &pages, index)) {
         return "a channel overlaps, or is not whole pages: guest address";
     }
     *value = end->interrupt;
@@ -206,6 +98,7 @@ static const char *check_end(const struct description *system, uint32_t index,
 static const char *check_channel(const struct description *system, uint32_t index, uint64_t *value)
 {
     const struct description_channel *channel = &system->channels[index];
+    struct pages pages;
     const char *problem = NULL;
 
     *value = index;
@@ -216,8 +109,8 @@ static const char *check_channel(const struct description *system, uint32_t inde
         return "sections are not whole pages, or not those of its one_way: channel";
     }
     *value = channel->physical;
-    if (!are_pages_below(channel->physical, channel_physical_bytes(channel), PHYSICAL_LIMIT) ||
-        !is_free_memory(system, index)) {
+    pages = (struct pages){channel->physical, channel_physical_bytes(channel)};
+    if (!room_is_below(&pages, PHYSICAL_LIMIT) || !room_is_free_memory(system, &pages, index)) {
         return "a channel overlaps, or is not whole pages: physical address";
     }
     for (uint32_t i = 0; i < channel_end_count(channel) && problem == NULL; i++) {
@@ -233,9 +126,9 @@ static bool is_host_or_none(const struct description *system, uint32_t index)
     const struct pages pages = {system->partitions[index].channel_host,
                                 DESCRIPTION_HOST_ECAM_BYTES + DESCRIPTION_HOST_WINDOW_BYTES};
 
-    return pages.first == 0 || (pages.first % DESCRIPTION_HOST_ECAM_BYTES == 0 &&
-                                are_pages_below(pages.first, pages.bytes, PCI_LIMIT) &&
-                                is_free_for_guest(system, index, &pages, system->channel_count));
+    return pages.first == 0 ||
+           (pages.first % DESCRIPTION_HOST_ECAM_BYTES == 0 && room_is_below(&pages, PCI_LIMIT) &&
+            room_is_free_for_guest(system, index, &pages, system->channel_count));
 }
 
 const char *channel_check(const struct description *system, uint64_t *value)

@@ -818,11 +818,18 @@ static bool check_header(struct check *check, uint64_t room)
                   description->channel_count <= DESCRIPTION_CHANNELS_MAX &&
                       UNUSED_IS_ZERO(description->channels, description->channel_count),
                   "too many channels, or channels beyond the count:", description->channel_count) &&
+           expect(check,
+                  description->movable_count <= DESCRIPTION_MOVABLES_MAX &&
+                      UNUSED_IS_ZERO(description->movables, description->movable_count),
+                  "too many movable functions, or some beyond the count:",
+                  description->movable_count) &&
            expect(
                check,
-               description->movable_count <= DESCRIPTION_MOVABLES_MAX &&
-                   UNUSED_IS_ZERO(description->movables, description->movable_count),
-               "too many movable functions, or some beyond the count:", description->movable_count);
+               description->shared_device_count <= DESCRIPTION_SHARED_DEVICES_MAX &&
+                   UNUSED_IS_ZERO(description->shared_devices, description->shared_device_count) &&
+                   description->reserved == 0,
+               "too many shared devices, or some beyond the count:",
+               description->shared_device_count);
 }
 
 bool description_check(const struct description *description, uint64_t room,

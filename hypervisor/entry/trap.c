@@ -19,6 +19,7 @@
 #include "pci/config_space.h"
 #include "rtc/rtc.h"
 #include "scheduler/scheduler.h"
+#include "shared_device/shared_device.h"
 #include "vcpu/features.h"
 #include "vcpu/guest_state.h"
 #include "vcpu/power.h"
@@ -68,6 +69,10 @@ static enum access_result route(struct vcpu *vcpu, uint64_t address, struct acce
         *cause = EXIT_PCI;
         return result;
     }
+    if (shared_device_trap(partition, address, access, &result)) {
+        *cause = EXIT_SHARED_DEVICE;
+        return result;
+    }
     if (is_inside(address, partition->constant.described->rtc, PAGE_BYTES, &access->offset)) {
         *cause = EXIT_CLOCK;
         return rtc_access(rtc_seconds(partition), access);
@@ -78,12 +83,6 @@ static enum access_result route(struct vcpu *vcpu, uint64_t address, struct acce
     }
     *cause = EXIT_REDISTRIBUTOR;
     return redistributor_access(vcpu, address, access);
-}
-
-/* Returns true if the guest has to repeat the instruction. */
-static bool is_repeated(enum access_result result)
-{
-    return listed_is_supported() && result == ACCESS_AGAIN;
 }
 
 static enum access_result data_abort(struct vcpu *vcpu, struct registers *registers,
@@ -102,7 +101,7 @@ static enum access_result data_abort(struct vcpu *vcpu, struct registers *regist
         access.value &= (UINT64_C(1) << (8u * access.bytes)) - 1;
     }
     result = route(vcpu, address, &access, &cause);
-    if (result == ACCESS_FORBIDDEN || is_repeated(result)) {
+    if (result == ACCESS_FORBIDDEN || result == ACCESS_AGAIN) {
         return result;
     }
     vcpu->report.exits[cause]++;
@@ -341,7 +340,7 @@ static void synchronous(struct vcpu *vcpu, struct registers *registers)
                    syndrome_has_address(syndrome) ? address : FAULT_ADDRESS_UNKNOWN);
     }
     vcpu->report.refused += result == ACCESS_REFUSED;
-    registers->pc += is_repeated(result) ? 0 : INSTRUCTION_BYTES;
+    registers->pc += result == ACCESS_AGAIN ? 0 : INSTRUCTION_BYTES;
 }
 
 void monitor_trap(struct registers *registers, unsigned kind)

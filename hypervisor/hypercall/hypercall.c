@@ -7,6 +7,7 @@
 #include "hypercall/manager.h"
 #include "hypercall/psci.h"
 #include "hypercall/services.h"
+#include "hypercall/shared_device.h"
 #include "partition/ownership.h"
 #include "vcpu/power.h"
 #include <arch/hypercalls.h>
@@ -27,7 +28,8 @@ static int64_t query_feature(const struct vcpu *vcpu, uint32_t function)
 {
     bool is_supported = function == CALL_SMCCC_VERSION || function == CALL_SMCCC_ARCH_FEATURES ||
                         discards_predictions(vcpu, function) || services_have(vcpu, function) ||
-                        channel_has_call(vcpu, function) || health_has_call(vcpu, function);
+                        channel_has_call(vcpu, function) ||
+                        shared_device_has_call(vcpu, function) || health_has_call(vcpu, function);
 
     return is_supported ? CALL_SUCCESS : CALL_NOT_SUPPORTED;
 }
@@ -51,6 +53,11 @@ static int64_t handle_other_call(struct vcpu *vcpu, uint64_t registers[4], uint6
         return channel_notify(vcpu, (uint32_t)registers[1]);
     case CALL_CHANNEL_SET_STATE:
         return channel_set_state(vcpu, (uint32_t)registers[1], (uint32_t)registers[2]);
+    case CALL_SHARED_DEVICE_INTERRUPT:
+    case CALL_SHARED_DEVICE_ACKNOWLEDGE:
+    case CALL_SHARED_DEVICE_CONFIGURE:
+    case CALL_SHARED_DEVICE_FAIL:
+        return shared_device_call(vcpu, registers);
     case CALL_HEALTH_REPORT:
         return health_report(vcpu, (uint32_t)registers[1], registers[2], pc);
     case CALL_DEVICE_STATE:

@@ -16,6 +16,7 @@
 #include "partition/recall.h"
 #include "partition/refused_dma.h"
 #include "pci/config_space.h"
+#include "shared_device/shared_device.h"
 #include "smmu/smmu.h"
 #include "vcpu/same_core.h"
 #include "watchdog/watchdog.h"
@@ -33,20 +34,23 @@
  *      BLOCK <---------------------------------------- cancelled -----+
  *        | done, failed                                               |
  *        v                                                            |
- *      EVENTS, RESET, INTERRUPTS, CHANNELS                            |
+ *      EVENTS, RESET, SHARED_DEVICES, INTERRUPTS, CHANNELS            |
  *        |      | done, and nothing has failed                        |
  *        |      +-------> LOAD -- done --------------------------> PERMIT -- done ----+
  *        | failed,                |                                   |               |
  *        | cancelled              | cancelled                         | failed        |
- *        v                        v                                   v               v
- *      NONE, REQUEST_STOPPED or REQUEST_FAILED <----------------------+         NONE, REQUEST_NONE:
- *                                                                         the boot VCPU executes
+ *        v                        v                                   |               v
+ *      LINKS <--------------------------------------------------------+         NONE, REQUEST_NONE:
+ *        | done                                                           the boot VCPU executes
+ *        v
+ *      NONE, REQUEST_STOPPED or REQUEST_FAILED
  *
- * All of the first five phases are taken, whatever fails in one, so that as much as possible is
+ * All of the first six phases are taken, whatever fails in one, so that as much as possible is
  * blocked and reset. LOAD begins once a restart after an error need not wait any more. The other
  * ends of channels are told only if DMA is blocked: until then a device may still write to a
- * channel. A partition that is to be destroyed goes on to LOAD, also if a stop is requested: its
- * start ends there, once its memory is zeroed (manager/manager.c).
+ * channel. So may a device of a back-end to memory of its clients. A partition that is to be
+ * destroyed goes on to LOAD, also if a stop is requested: its start ends there, once its memory is
+ * zeroed (manager/manager.c).
  */
 
 static struct vcpu_power *power_of(const struct vcpu *vcpu)
@@ -169,11 +173,19 @@ void life_request_by_terminal(struct vcpu *vcpu, enum partition_request request)
     life_replace_request(vcpu, request, request == REQUEST_STOP ? "is stopped" : "restarts");
 }
 
-#define SMMU_LIMIT_US 1000000u
+#define SMMU_LIMIT_US    1000000u
+#define BACKEND_LIMIT_US 1000000u
 
 static uint64_t time_after(uint64_t microseconds)
 {
     return register_read(cntpct_el0) + register_read(cntfrq_el0) * microseconds / 1000000;
+}
+
+static enum life_step begin_phase(struct transition *transition, enum transition_phase phase)
+{
+    transition->phase = phase;
+    transition->index = 0;
+    return LIFE_POLL;
 }
 
 /* Begins a phase in which the SMMU carries out a change. */
@@ -222,6 +234,24 @@ static void fail(struct partition *partition, enum manager_result reason)
     }
 }
 
+/* Returns the report of what the transition has not achieved. */
+static const char *failure_report(const struct vcpu *vcpu)
+{
+    const struct transition *transition = &vcpu->partition->boot_vcpu.transition;
+
+    if (transition->is_served) {
+        return is_to_start(vcpu)
+                   ? "can't start: the back-end of a shared device does not answer"
+                   : "executes no more, but the back-end of a shared device may access its memory";
+    }
+    if (is_to_start(vcpu)) {
+        return "can't start: a PCI function or the SMMU does not answer";
+    }
+    return transition->failure == MANAGER_NOT_ISOLATED
+               ? "executes no more, but its DMA is not blocked"
+               : "executes no more, but its devices are not reset";
+}
+
 /* Ends the transition: the partition stays stopped. The manager reads the reason of a failure after
  * the request that says that the partition has failed. */
 static enum life_step end_stopped(const struct vcpu *vcpu)
@@ -231,11 +261,7 @@ static enum life_step end_stopped(const struct vcpu *vcpu)
 
     if (failure != MANAGER_DONE) {
         partition->boot_vcpu.management.result = failure;
-        terminal_print_event(
-            partition, is_to_start(vcpu) ? "can't start: a PCI function or the SMMU does not answer"
-                       : failure == MANAGER_NOT_ISOLATED
-                           ? "executes no more, but its DMA is not blocked"
-                           : "executes no more, but its devices are not reset");
+        terminal_print_event(partition, failure_report(vcpu));
     }
     partition->boot_vcpu.transition.phase = TRANSITION_NONE;
     __atomic_store_n(&partition->atomic.request,
@@ -275,13 +301,6 @@ static enum step_outcome limit_smmu_step(struct partition *partition, enum step_
         smmu_end_change(partition, &transition->change);
     }
     return outcome;
-}
-
-static enum life_step begin_phase(struct transition *transition, enum transition_phase phase)
-{
-    transition->phase = phase;
-    transition->index = 0;
-    return LIFE_POLL;
 }
 
 /* Waits for the end of a change of the SMMU that the stop interrupted. Then blocks DMA. */
@@ -343,6 +362,31 @@ static enum life_step reset_functions(struct partition *partition)
         return LIFE_POLL;
     }
     transition->can_start = outcome == STEP_DONE;
+    return begin_phase(transition, TRANSITION_SHARED_DEVICES);
+}
+
+/* Returns true if no device of the partition writes to memory any more. */
+static bool is_isolated(const struct transition *transition)
+{
+    return transition->failure != MANAGER_NOT_ISOLATED || transition->is_served;
+}
+
+/* Ends the partition's part in shared devices. Its back-ends may write to its memory until they
+ * have stopped, so a start needs that, like the end of its DMA. */
+static enum life_step end_shared_devices(struct partition *partition)
+{
+    struct transition *transition = &partition->boot_vcpu.transition;
+
+    if (transition->index < partition->constant.system->shared_device_count) {
+        transition->limit = time_after(BACKEND_LIMIT_US); /* the waits follow the ends of all */
+    }
+    if (shared_device_end(partition, is_isolated(transition), &transition->index) == STEP_PENDING) {
+        if (register_read(cntpct_el0) < transition->limit) {
+            return LIFE_POLL;
+        }
+        transition->is_served = transition->failure == MANAGER_DONE;
+        fail(partition, MANAGER_NOT_ISOLATED);
+    }
     return begin_phase(transition, TRANSITION_INTERRUPTS);
 }
 
@@ -363,8 +407,7 @@ static enum life_step end_channels(struct vcpu *vcpu)
     struct partition *partition = vcpu->partition;
     struct transition *transition = &partition->boot_vcpu.transition;
 
-    if (transition->failure != MANAGER_NOT_ISOLATED &&
-        channel_end(partition, &transition->index) == STEP_PENDING) {
+    if (is_isolated(transition) && channel_end(partition, &transition->index) == STEP_PENDING) {
         return LIFE_POLL;
     }
     if (is_to_start(vcpu) && !transition->can_start) {
@@ -375,7 +418,7 @@ static enum life_step end_channels(struct vcpu *vcpu)
     }
     return is_to_start(vcpu) && transition->failure == MANAGER_DONE
                ? begin_phase(transition, TRANSITION_LOAD)
-               : end_stopped(vcpu);
+               : begin_phase(transition, TRANSITION_LINKS);
 }
 
 static enum life_step load(struct vcpu *vcpu)
@@ -383,7 +426,7 @@ static enum life_step load(struct vcpu *vcpu)
     struct transition *transition = &vcpu->partition->boot_vcpu.transition;
 
     if (!is_to_start(vcpu)) {
-        return end_stopped(vcpu);
+        return begin_phase(transition, TRANSITION_LINKS);
     }
     if (health_has_to_wait(vcpu->partition)) {
         return LIFE_POLL;
@@ -422,9 +465,25 @@ static enum life_step permit_dma(struct vcpu *vcpu)
         fail(partition, MANAGER_NOT_ISOLATED);
         /* At boot the fault of the SMMU may be an error that restarts the partition. */
         read_request(vcpu);
-        return vcpu->watch.request == REQUEST_RECOVER ? LIFE_POLL : end_stopped(vcpu);
+        return vcpu->watch.request == REQUEST_RECOVER
+                   ? LIFE_POLL
+                   : begin_phase(&partition->boot_vcpu.transition, TRANSITION_LINKS);
     }
     return is_to_start(vcpu) ? end_started(vcpu) : begin(partition);
+}
+
+/* Tells the clients of the partition's shared devices that it stays stopped. A start that was
+ * requested meanwhile begins. */
+static enum life_step end_links(struct vcpu *vcpu)
+{
+    struct partition *partition = vcpu->partition;
+    struct transition *transition = &partition->boot_vcpu.transition;
+
+    if (shared_device_end_link(partition, &transition->index) == STEP_PENDING) {
+        return LIFE_POLL;
+    }
+    return is_to_start(vcpu) && transition->failure == MANAGER_DONE ? begin(partition)
+                                                                    : end_stopped(vcpu);
 }
 
 /* Takes the next step of the partition's start or stop. */
@@ -443,12 +502,16 @@ static enum life_step continue_transition(struct vcpu *vcpu)
         return discard_events(vcpu);
     case TRANSITION_RESET:
         return reset_functions(partition);
+    case TRANSITION_SHARED_DEVICES:
+        return end_shared_devices(partition);
     case TRANSITION_INTERRUPTS:
         return reset_interrupts(partition);
     case TRANSITION_CHANNELS:
         return end_channels(vcpu);
     case TRANSITION_LOAD:
         return load(vcpu);
+    case TRANSITION_LINKS:
+        return end_links(vcpu);
     default: /* TRANSITION_PERMIT */
         return permit_dma(vcpu);
     }

@@ -35,29 +35,33 @@ struct load_progress {
 
 /* The phases in which a partition starts or stops (the drawing in partition/life.c). */
 enum transition_phase {
-    TRANSITION_NONE,       /* it executes, or has stopped */
-    TRANSITION_BLOCK,      /* the SMMU aborts DMA */
-    TRANSITION_EVENTS,     /* what the SMMU has refused until then is discarded */
-    TRANSITION_RESET,      /* the PCI functions are reset */
-    TRANSITION_INTERRUPTS, /* the SPIs are reset */
-    TRANSITION_CHANNELS,   /* the other ends of channels are told */
-    TRANSITION_LOAD,       /* memory is zeroed, and images are copied */
-    TRANSITION_PERMIT      /* the SMMU permits DMA */
+    TRANSITION_NONE,           /* it executes, or has stopped */
+    TRANSITION_BLOCK,          /* the SMMU aborts DMA */
+    TRANSITION_EVENTS,         /* what the SMMU has refused until then is discarded */
+    TRANSITION_RESET,          /* the PCI functions are reset */
+    TRANSITION_SHARED_DEVICES, /* those of which it is the client or the back-end are ended */
+    TRANSITION_INTERRUPTS,     /* the SPIs are reset */
+    TRANSITION_CHANNELS,       /* the other ends of channels are told */
+    TRANSITION_LOAD,           /* memory is zeroed, and images are copied */
+    TRANSITION_PERMIT,         /* the SMMU permits DMA */
+    TRANSITION_LINKS           /* it stays stopped: the clients of its network devices are told */
 };
 
 /* The progress of a start or a stop. Only the boot VCPU's monitor writes it. The manager's monitors
  * read `phase`, by atomic operations. */
 struct transition {
-    uint32_t phase;  /* enum transition_phase */
-    uint32_t index;  /* next part of TRANSITION_EVENTS, _INTERRUPTS and _CHANNELS */
+    uint32_t phase; /* enum transition_phase */
+    /* Next part of TRANSITION_EVENTS, _SHARED_DEVICES, _INTERRUPTS, _CHANNELS and _LINKS. */
+    uint32_t index;
     int32_t failure; /* enum manager_result of the phases so far: what a stop has not achieved */
+    bool is_served;  /* the failure: a back-end may still access the partition's memory */
     bool can_start;  /* all devices were reset, or the partition restarts without resets */
     /* `change` is that of a movable function (partition/ownership.h), which the SMMU has to end
      * before TRANSITION_BLOCK begins its own. */
     bool settles;
     bool hands_over; /* the standby gets the movable functions once they are reset */
     uint64_t due;    /* CNTPCT_EL0 from which on the next step may be taken */
-    uint64_t limit;  /* CNTPCT_EL0 at which the wait for the SMMU fails */
+    uint64_t limit;  /* CNTPCT_EL0 at which the wait for the SMMU, or for back-ends, fails */
     struct smmu_change change;
     struct reset_progress reset;
     struct load_progress load;

@@ -72,10 +72,11 @@ static void clear_queue(struct shared_device_queue *queue)
     store_long(&queue->device_area, 0);
 }
 
-void shared_device_reset(const struct shared_device *device)
+bool shared_device_reset(const struct shared_device *device)
 {
     struct shared_device_registers *registers = device->registers;
     struct shared_device_page *page = device->page;
+    bool was_in_use = page->status != 0; /* otherwise no queue can be ready */
 
     for (uint32_t i = 0; i < device->kind->queue_count; i++) {
         (void)stop_queue(&page->queues[i]);
@@ -87,7 +88,10 @@ void shared_device_reset(const struct shared_device *device)
     registers->accepted_select = 0;
     registers->queue_select = 0;
     registers->interrupt_status = 0;
-    store(&page->generation, page->generation + 1);
+    if (was_in_use) {
+        store(&page->generation, page->generation + 1);
+    }
+    return was_in_use;
 }
 
 /* Returns true if the device works with the features that the driver has accepted (2.2.2). */
@@ -104,8 +108,7 @@ static enum shared_device_effect write_status(const struct shared_device *device
     uint32_t status = device->page->status;
 
     if (value == 0) {
-        shared_device_reset(device);
-        return SHARED_DEVICE_STOP;
+        return shared_device_reset(device) ? SHARED_DEVICE_STOP : SHARED_DEVICE_WAIT;
     }
     value &= DRIVERS_STATUS & ~status;
     if ((value & VIRTIO_MMIO_STATUS_FEATURES_OK) != 0 && !can_work(device)) {
@@ -149,7 +152,10 @@ static enum shared_device_effect write_ready(const struct shared_device *device,
     struct shared_device_queue *queue = selected(device);
     struct shared_device_queue *setup = selected_for_setup(device);
 
-    if (queue != NULL && value == 0 && stop_queue(queue)) {
+    if (queue != NULL && value == 0) {
+        if (!stop_queue(queue)) {
+            return SHARED_DEVICE_WAIT;
+        }
         store(&device->page->generation, device->page->generation + 1);
         return SHARED_DEVICE_STOP;
     }

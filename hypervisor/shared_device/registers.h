@@ -46,7 +46,10 @@ enum shared_device_effect {
     SHARED_DEVICE_NONE,
     SHARED_DEVICE_RING, /* ring the back-end's doorbell */
     SHARED_DEVICE_STOP, /* do that, and complete the access when the back-end has acknowledged
-                           page->generation, or executes no more */
+                           page->generation, or serves the device no more */
+    /* Complete the access at that time: it changes nothing, but the stop that an earlier access
+     * began may not be over. So the driver may repeat an access that stops a queue. */
+    SHARED_DEVICE_WAIT,
 };
 
 /* Handles an access of the driver. access->offset: in the device's page. Returns ACCESS_REFUSED for
@@ -55,9 +58,10 @@ enum shared_device_effect {
 enum access_result shared_device_access(const struct shared_device *device, struct access *access,
                                         enum shared_device_effect *effect);
 
-/* Stops all queues and resets the registers, because the driver's partition stops or starts. The
- * back-end has to acknowledge page->generation. */
-void shared_device_reset(const struct shared_device *device);
+/* Stops all queues and resets the registers, as the driver does, or because its partition stops or
+ * starts. Returns true if the driver had used the device since the last reset: then
+ * page->generation has changed, and the back-end has to acknowledge it. */
+bool shared_device_reset(const struct shared_device *device);
 
 /* The back-end has finished buffers, or wants the driver to be told of a change of the
  * configuration: VIRTIO_MMIO_INTERRUPT_USED, VIRTIO_MMIO_INTERRUPT_CONFIG. Returns true if the

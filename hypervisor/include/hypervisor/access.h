@@ -26,7 +26,10 @@ enum access_result {
      * (docs/decisions/0066-aborts-of-processes.md). */
     ACCESS_FORBIDDEN,
     /* The guest repeats the instruction, because another VCPU of the partition has to carry out the
-     * access first, to follow earlier accesses, or to end its own access. */
+     * access first, to follow earlier accesses, or to end its own access, or because the back-end
+     * of a shared device has to stop. The guest and the hypervisor take their interrupts before
+     * each attempt, and the VCPU pays for it: a return from an exception takes those that are
+     * pending (Arm ARM, "Context synchronization events"). */
     ACCESS_AGAIN
 };
 

@@ -2,6 +2,7 @@
 #include "description_fixture.h"
 
 #include "channel/check.h"
+#include "shared_device/check.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -226,8 +227,30 @@ static void add_channels(struct regions *regions, const struct description *desc
     }
 }
 
-/* Requires that channels, if their check accepts them, and all else have addresses of their own. */
-static void require_addresses(const struct description *description, bool has_channels)
+/* Adds the shared devices in physical memory, or those of a partition's guest. */
+static void add_devices(struct regions *regions, const struct description *description,
+                        uint32_t partition)
+{
+    for (uint32_t i = 0; i < description->shared_device_count; i++) {
+        const struct description_shared_device *device = &description->shared_devices[i];
+
+        if (partition == DESCRIPTION_NO_PARTITION) {
+            add(regions, device->physical, 0x2000);
+        } else if (partition == device->client) {
+            add(regions, device->registers, 4096);
+        } else if (partition == device->backend) {
+            add(regions, device->page, 4096);
+            for (uint32_t j = 0; j < device->window_count; j++) {
+                add(regions, device->windows[j].backend, device->windows[j].bytes);
+            }
+        }
+    }
+}
+
+/* Requires that channels and shared devices, if their checks accept them, and all else have
+ * addresses of their own. */
+static void require_addresses(const struct description *description, bool has_channels,
+                              bool has_devices)
 {
     static struct regions regions;
 
@@ -242,6 +265,9 @@ static void require_addresses(const struct description *description, bool has_ch
     if (has_channels) {
         add_channels(&regions, description, DESCRIPTION_NO_PARTITION);
     }
+    if (has_devices) {
+        add_devices(&regions, description, DESCRIPTION_NO_PARTITION);
+    }
     require_apart(&regions, UINT64_C(1) << 48);
     for (uint32_t i = 0; i < description->partition_count; i++) {
         regions.count = 0;
@@ -252,6 +278,9 @@ static void require_addresses(const struct description *description, bool has_ch
             add_channels(&regions, description, i);
             add(&regions, description->partitions[i].channel_host,
                 description->partitions[i].channel_host != 0 ? 0x110000 : 0);
+        }
+        if (has_devices) {
+            add_devices(&regions, description, i);
         }
         require_apart(&regions, UINT64_C(1) << 39);
     }
@@ -356,6 +385,61 @@ static void require_ends(const struct description *description)
     }
 }
 
+static void require_own_edge(const struct description *description, uint32_t partition,
+                             uint32_t interrupt, uint32_t given[32])
+{
+    uint32_t bit = 1u << interrupt % 32;
+
+    require(interrupt >= 32 && interrupt < 1020, "a shared device's interrupt is an SPI");
+    require((description->partitions[partition].edges[interrupt / 32] & bit) != 0,
+            "a shared device's interrupt is an own edge");
+    require((given[interrupt / 32] & bit) == 0, "a shared device's interrupt is nothing else");
+    given[interrupt / 32] |= bit;
+}
+
+/* Requires that windows are memory of the client, and that all numbers are in their bounds. */
+static void require_devices(const struct description *description)
+{
+    uint32_t given[32] = {0};
+
+    for (uint32_t i = 0; i < description->channel_count; i++) {
+        for (unsigned end = 0; end < 2 + description->channels[i].further_receivers; end++) {
+            uint32_t interrupt = description->channels[i].ends[end].interrupt;
+
+            given[interrupt / 32] |= 1u << interrupt % 32;
+        }
+    }
+    for (uint32_t i = 0; i < description->shared_device_count; i++) {
+        const struct description_shared_device *device = &description->shared_devices[i];
+        uint32_t size = device->queue_size_max;
+
+        require(device->client != device->backend, "a device connects two partitions");
+        require(device->queue_count >= 1 && device->queue_count <= 8, "it has queues");
+        require(size != 0 && size <= 256 && (size & (size - 1)) == 0, "their size is a power of 2");
+        require(device->config_bytes <= 64, "its configuration fits");
+        require((device->features >> 32 & 1) != 0 &&
+                    (device->features | device->required) == device->features,
+                "it offers VERSION_1, and what it requires");
+        require_own_edge(description, device->client, device->interrupt, given);
+        require_own_edge(description, device->backend, device->doorbell, given);
+        for (uint32_t j = 0; j < device->window_count; j++) {
+            const struct description_window *window = &device->windows[j];
+            const struct description_partition *client = &description->partitions[device->client];
+            bool inside = false;
+
+            for (uint32_t k = 0; k < client->memory_count; k++) {
+                const struct description_memory *memory = &client->memories[k];
+
+                inside =
+                    inside || (memory->kept == 0 && window->client >= memory->guest &&
+                               window->client + window->bytes <= memory->guest + memory->bytes &&
+                               window->client + window->bytes > window->client);
+            }
+            require(inside, "a window is in a memory of the client");
+        }
+    }
+}
+
 static void require_images(const struct description *description)
 {
     for (uint32_t i = 0; i < description->partition_count; i++) {
@@ -391,11 +475,18 @@ void description_exercise(const struct description *description, uint64_t room)
                     description->partition_count <= DESCRIPTION_PARTITIONS_MAX,
                 "counts are in bounds");
         require(description->channel_count <= DESCRIPTION_CHANNELS_MAX, "channels are in bounds");
+        require(description->shared_device_count <= DESCRIPTION_SHARED_DEVICES_MAX,
+                "shared devices are in bounds");
         if (channel_check(description, &value) == NULL) {
-            require_addresses(description, true);
+            bool has_devices = shared_device_check(description, &value) == NULL;
+
+            require_addresses(description, true, has_devices);
             require_ends(description);
+            if (has_devices) {
+                require_devices(description);
+            }
         } else {
-            require_addresses(description, false);
+            require_addresses(description, false, false);
         }
         require_owners(description);
         require_images(description);
@@ -430,6 +521,55 @@ void description_make_connected(struct description *description)
         .one_way = 1,
         .ends = {{.partition = 1, .interrupt = 54, .guest = 0x700000000},
                  {.partition = 0, .interrupt = 52, .guest = 0x70000000}},
+    };
+    description_seal(description);
+}
+
+void description_make_served(struct description *description)
+{
+    struct description_partition *partitions = description->partitions;
+
+    description_make_connected(description);
+    for (unsigned i = 0; i < 2; i++) {
+        uint32_t interrupts = i == 0 ? 3u << 24 : 3u << 26;
+
+        partitions[i].interrupts[1] |= interrupts;
+        partitions[i].edges[1] |= interrupts;
+    }
+    description->shared_device_count = 2;
+    description->shared_devices[0] = (struct description_shared_device){
+        .physical = 0x60100000,
+        .registers = 0xa000000,
+        .page = 0x800000000,
+        .features = UINT64_C(0x300010020),
+        .required = UINT64_C(0x200000000),
+        .client = 0,
+        .backend = 1,
+        .interrupt = 56,
+        .doorbell = 58,
+        .device_id = 1,
+        .queue_count = 3,
+        .queue_size_max = 256,
+        .config_bytes = 12,
+        .window_count = 2,
+        .config = {2, 0, 0, 0, 0, 1},
+        .windows = {{0, 0x810000000, MIB}, {MIB, 0x820000000, 31 * MIB}},
+    };
+    description->shared_devices[1] = (struct description_shared_device){
+        .physical = 0x60110000,
+        .registers = 0xa000000,
+        .page = 0x800000000,
+        .features = UINT64_C(0x100000000),
+        .client = 1,
+        .backend = 0,
+        .interrupt = 59,
+        .doorbell = 57,
+        .device_id = 2,
+        .queue_count = 1,
+        .queue_size_max = 128,
+        .config_bytes = 64,
+        .window_count = 1,
+        .windows = {{0x50000000, 0x810000000, 256 * MIB}},
     };
     description_seal(description);
 }

@@ -27,6 +27,13 @@ void description_make_weighted(struct description *description);
  * in both, and at 0x600000000 in partition 1; the second is one-way, and from partition 1 to 0. */
 void description_make_connected(struct description *description);
 
+/* Makes the same description as description_make_connected(), with two shared devices, and seals
+ * it. Partition 0 is the client of the first one and partition 1 of the second, and the other one
+ * is the back-end. Each has all of its client's first memory as a window, the first one in two
+ * parts.
+ */
+void description_make_served(struct description *description);
+
 /* Computes and stores the description's checksum. */
 void description_seal(struct description *description);
 

@@ -16,12 +16,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
     static struct description description;
 
-    if (bytes % 4 == 0) {
+    if (bytes % 5 == 0) {
         description_make(&description);
-    } else if (bytes % 4 == 1) {
+    } else if (bytes % 5 == 1) {
         description_make_weighted(&description);
-    } else if (bytes % 4 == 2) {
+    } else if (bytes % 5 == 2) {
         description_make_connected(&description);
+    } else if (bytes % 5 == 3) {
+        description_make_served(&description);
     } else {
         description_make_shared(&description);
     }

@@ -14,6 +14,7 @@
 #include "hypercall/hypercall.h"
 #include "hypercall/manager.h"
 #include "hypercall/services.h"
+#include "hypercall/shared_device.h"
 #include "vcpu/power.h"
 #include <arch/hypercalls.h>
 #include <string.h>
@@ -24,6 +25,7 @@
 #define ENTROPY         80
 #define CONNECTED_STATE 81
 #define REPORTED        82
+#define BACKED          83
 #define PC              0x40200104
 
 static struct partition partition;
@@ -63,6 +65,19 @@ int64_t channel_set_state(const struct vcpu *vcpu, uint32_t channel, uint32_t st
     assert_int_equal(channel, 0);
     assert_int_equal(state, 2);
     return CONNECTED_STATE;
+}
+
+bool shared_device_has_call(const struct vcpu *vcpu, uint32_t function)
+{
+    assert_ptr_equal(vcpu, &caller);
+    return has_channel && function == CALL_SHARED_DEVICE_FAIL;
+}
+
+int64_t shared_device_call(const struct vcpu *vcpu, const uint64_t registers[4])
+{
+    assert_ptr_equal(vcpu, &caller);
+    assert_true(registers[2] == 2 && registers[3] == 3);
+    return BACKED;
 }
 
 bool health_has_call(const struct vcpu *vcpu, uint32_t function)
@@ -181,6 +196,10 @@ static void test_each_call_goes_to_its_owner(void **state)
         {CALL_HYPERVISOR_REVISION, SERVED},
         {CALL_CHANNEL_NOTIFY, CONNECTED},
         {CALL_CHANNEL_SET_STATE, CONNECTED_STATE},
+        {CALL_SHARED_DEVICE_INTERRUPT, BACKED},
+        {CALL_SHARED_DEVICE_ACKNOWLEDGE, BACKED},
+        {CALL_SHARED_DEVICE_CONFIGURE, BACKED},
+        {CALL_SHARED_DEVICE_FAIL, BACKED},
         {CALL_PARTITION_STATUS, MANAGED},
         {CALL_PARTITION_CREATE, MANAGED},
         {CALL_PARTITION_START, MANAGED},
@@ -211,10 +230,11 @@ static void test_unknown_calls(void **state)
 {
     /* Yielding calls; calls of all owners, next to those that exist. */
     static const uint32_t unknown[] = {
-        0,          0x05000020, 0x45000020, 0x80000002, 0x82000000, 0x83fffff3, 0x85000000,
-        0x85000020, 0xc5000022, 0xc500ffff, 0x86000000, 0x8600001f, 0x86000022, 0x86000010,
-        0xc6000001, 0xc600000f, 0xc600001a, 0xc6000020, 0xc600002f, 0xc6000032, 0x86000030,
-        0x8600ff00, 0x8600ff02, 0x8600ff04, 0xc600ff01, 0x87000000, 0xb0000000, 0xffffffff,
+        0,          0x05000020, 0x45000020, 0x80000002, 0x82000000, 0x83fffff3,
+        0x85000000, 0x85000020, 0xc5000022, 0xc500ffff, 0x86000000, 0x8600001f,
+        0x86000026, 0x86000010, 0xc6000022, 0x86000024, 0xc6000001, 0xc600000f,
+        0xc600001a, 0xc6000020, 0xc600002f, 0xc6000032, 0x86000030, 0x8600ff00,
+        0x8600ff02, 0x8600ff04, 0xc600ff01, 0x87000000, 0xb0000000, 0xffffffff,
     };
 
     (void)state;
@@ -230,6 +250,9 @@ static void test_channels_are_announced_to_their_ends(void **state)
     has_channel = true;
     assert_int_equal(answer(CALL_SMCCC_ARCH_FEATURES, CALL_CHANNEL_NOTIFY), CALL_SUCCESS);
     assert_int_equal(answer(CALL_SMCCC_ARCH_FEATURES, CALL_CHANNEL_SET_STATE), CALL_NOT_SUPPORTED);
+    assert_int_equal(answer(CALL_SMCCC_ARCH_FEATURES, CALL_SHARED_DEVICE_FAIL), CALL_SUCCESS);
+    assert_int_equal(answer(CALL_SMCCC_ARCH_FEATURES, CALL_SHARED_DEVICE_CONFIGURE),
+                     CALL_NOT_SUPPORTED);
 }
 
 static void test_power(void **state)

@@ -5,7 +5,9 @@
  *
  * Each step that life.c calls appends a letter to a record: B blocks DMA, R resets functions, I
  * resets SPIs, C ends a channel, E discards an event, L loads, P permits DMA. Steps that are not
- * the last are in lower case. O hands functions to the standby, S waits for a change of one.
+ * the last are in lower case. O hands functions to the standby, S waits for a change of one. D ends
+ * a shared device, w waits for a back-end, U ends a link, all only if the system has a shared
+ * device.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -29,6 +31,7 @@
 #include "partition/recall.h"
 #include "partition/refused_dma.h"
 #include "pci/config_space.h"
+#include "shared_device/shared_device.h"
 #include "smmu/smmu.h"
 #include <arch/hypercalls.h>
 #include <string.h>
@@ -57,6 +60,9 @@ static unsigned restarts_left, accounts, watchdogs_reset;
 static uint64_t restart_waits, earliest; /* microseconds; time */
 static const char *noticed;              /* the last event */
 static bool can_fail_over, executes;
+static uint64_t backend_stops; /* when the back-end of the partition's shared device has stopped */
+static bool was_isolated;      /* when its shared devices ended */
+static enum partition_request request_during_links;
 static unsigned settles; /* steps of the change of a function that moves, before its last one */
 
 static void note(char step)
@@ -256,6 +262,39 @@ enum step_outcome channel_end(const struct partition *own, uint32_t *index)
     return (*index)++ == 2 ? STEP_DONE : STEP_PENDING;
 }
 
+enum step_outcome shared_device_end(const struct partition *own, bool is_isolated, uint32_t *index)
+{
+    if (own->constant.system->shared_device_count == 0) {
+        return STEP_DONE;
+    }
+    was_isolated = is_isolated;
+    if ((*index)++ == 0) {
+        note('d');
+        return STEP_PENDING;
+    }
+    if (now < backend_stops) {
+        if (*index == 2) {
+            note('w');
+        }
+        return STEP_PENDING;
+    }
+    note('D');
+    return STEP_DONE;
+}
+
+enum step_outcome shared_device_end_link(const struct partition *own, uint32_t *index)
+{
+    if (own->constant.system->shared_device_count == 0) {
+        return STEP_DONE;
+    }
+    note(*index == 0 ? 'u' : 'U');
+    if (request_during_links != REQUEST_NONE) {
+        partition.atomic.request = request_during_links;
+        request_during_links = REQUEST_NONE;
+    }
+    return (*index)++ == 0 ? STEP_PENDING : STEP_DONE;
+}
+
 enum step_outcome refused_dma_discard(const struct vcpu *vcpu, uint32_t *number)
 {
     (void)vcpu;
@@ -314,6 +353,8 @@ static int setup(void **state)
     noticed = NULL;
     can_fail_over = executes = false;
     settles = 0;
+    backend_stops = 0;
+    request_during_links = REQUEST_NONE;
     return 0;
 }
 
@@ -365,6 +406,85 @@ static void start_and_stop(void **state)
     assert_true(partition.boot_vcpu.has_kept);
     assert_true(is_started());
     assert_int_equal(partition.atomic.request, REQUEST_NONE);
+}
+
+/* Shared devices end before the SPIs are reset, so that no back-end interrupts the next life. Links
+ * end only if the partition stays stopped. */
+static void shared_devices(void **state)
+{
+    (void)state;
+    description.shared_device_count = 1;
+    assert_true(run(life_begin(&vcpus[0])));
+    assert_string_equal(record, "BeErRdDiiIccClLP");
+    assert_true(was_isolated);
+    stop();
+    expect_stopped(REQUEST_STOPPED, 0, "BeErRdDiiIccCuU");
+    assert_true(is_started());
+    assert_string_equal(record, "BeErRdDiiIccClLP");
+    request_during_load = REQUEST_STOP;
+    assert_false(is_started());
+    expect_stopped(REQUEST_STOPPED, 0, "BeErRdDiiIccClLuU");
+}
+
+/* A back-end that takes its time is waited for; one that never stops, for a second. Then the
+ * partition has failed, because the back-end may write to its memory. Channels end all the same. */
+static void backend_is_slow(void **state)
+{
+    (void)state;
+    description.shared_device_count = 1;
+    backend_stops = HZ / 2;
+    assert_true(run(life_begin(&vcpus[0])));
+    assert_string_equal(record, "BeErRdwDiiIccClLP");
+    backend_stops = UINT64_MAX;
+    stop();
+    expect_stopped(REQUEST_FAILED, MANAGER_NOT_ISOLATED, "BeErRdwiiIccCuU");
+    assert_string_equal(
+        event, "executes no more, but the back-end of a shared device may access its memory");
+    assert_false(is_started());
+    expect_stopped(REQUEST_FAILED, MANAGER_NOT_ISOLATED, "BeErRdwiiIccCuU");
+    assert_string_equal(event, "can't start: the back-end of a shared device does not answer");
+    backend_stops = 0;
+    partition.boot_vcpu.management.result = 0;
+    assert_true(is_started());
+}
+
+/* The limit begins when all devices have ended, however long the core executed others until then.
+ */
+static void shared_core_is_slow(void **state)
+{
+    (void)state;
+    description.shared_device_count = 1;
+    assert_int_equal(life_begin(&vcpus[0]), LIFE_POLL);
+    memset(record, 0, sizeof(record));
+    while (partition.boot_vcpu.transition.phase != TRANSITION_SHARED_DEVICES) {
+        assert_int_equal(life_continue(&vcpus[0]), LIFE_POLL);
+    }
+    now += 2 * HZ;
+    assert_true(run(LIFE_POLL));
+    assert_string_equal(record, "dDiiIccClLP");
+}
+
+/* Of a partition whose DMA is not blocked no device ends as that of a back-end. */
+static void backend_is_not_isolated(void **state)
+{
+    (void)state;
+    description.shared_device_count = 1;
+    smmu_block = STEP_FAILED;
+    stop();
+    expect_stopped(REQUEST_FAILED, MANAGER_NOT_ISOLATED, "BeErRdDiiIuU");
+    assert_false(was_isolated);
+    assert_string_equal(event, "executes no more, but its DMA is not blocked");
+}
+
+/* A start that is requested while the clients are told that the partition stays stopped. */
+static void start_during_links(void **state)
+{
+    (void)state;
+    description.shared_device_count = 1;
+    request_during_links = REQUEST_RESET;
+    partition.atomic.request = REQUEST_STOP;
+    assert_true(run(life_continue(&vcpus[0])));
+    assert_string_equal(record, "BeErRdDiiIccCuUBeErRdDiiIccClLP");
 }
 
 /* The other ends of channels are told only once DMA is blocked. The stop may be repeated. */
@@ -704,6 +824,7 @@ static void orders_end_the_wait(void **state)
     (void)state;
     wait_for_a_restart();
     life_replace_request(&vcpus[0], REQUEST_STOP, "is stopped");
+    assert_int_equal(life_continue(&vcpus[0]), LIFE_POLL);
     assert_int_equal(life_continue(&vcpus[0]), LIFE_SLEEP);
     assert_int_equal(partition.atomic.request, REQUEST_STOPPED);
     wait_for_a_restart();
@@ -780,6 +901,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(start_and_stop, setup),
+        cmocka_unit_test_setup(shared_devices, setup),
+        cmocka_unit_test_setup(backend_is_slow, setup),
+        cmocka_unit_test_setup(shared_core_is_slow, setup),
+        cmocka_unit_test_setup(backend_is_not_isolated, setup),
+        cmocka_unit_test_setup(start_during_links, setup),
         cmocka_unit_test_setup(dma_is_not_blocked, setup),
         cmocka_unit_test_setup(function_is_not_reset, setup),
         cmocka_unit_test_setup(function_is_not_reset_without_an_smmu, setup),
