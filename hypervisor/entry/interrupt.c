@@ -131,10 +131,14 @@ void interrupt_handle(struct vcpu *vcpu)
 
 void interrupt_handle_blocked(struct vcpu *vcpu)
 {
-    (void)gic_hide_active();
+    uint64_t active = gic_hide_active();
+
     for (unsigned i = 0; i < OWN_INTERRUPTS && (register_read(isr_el1) & PENDING_FIQ) != 0; i++) {
         interrupt_handle(vcpu);
     }
+    /* The guest may be handling an interrupt. The GIC ignores its end if no priority is active, and
+     * never signals the interrupt again, because it stays active. */
+    gic_restore_active(active);
 }
 
 void interrupt_list(struct vcpu *vcpu)

@@ -15,7 +15,7 @@ void interrupt_handle(struct vcpu *vcpu);
 void interrupt_handle_messages(struct vcpu *vcpu);
 
 /* Handles all pending interrupts of the hypervisor on this processor, also if its guest has blocked
- * them by a feigned active priority, which is cleared (docs/decisions/0013). */
+ * them by a feigned active priority (docs/decisions/0013). The guest's active priorities stay. */
 void interrupt_handle_blocked(struct vcpu *vcpu);
 
 /* Handles the interrupt that listed_take() acknowledged and did not write to a list register: an

@@ -25,6 +25,8 @@ from bulkhead.system.reports import State
 _NEXT_PARTITION, _RESTART, _STOP = "\x1d", "\x1er", "\x1es"
 _NOT_ITS_OWN = 0x50000000
 _PATIENCE_S = 60
+_SHUT_S = 5  # longer than an order takes
+_LOGGED = '[partition.health]\npanic = "log"'
 
 # The rogue has the input at first. Nobody else enters the hypervisor once the system has started.
 _SYSTEM = """
@@ -192,3 +194,24 @@ def test_manager_stops_a_shut_core(
     assert run.order(command, WORK + 1).result == 0
     expected = Managed.STOPPED if command is Command.STOP else Managed.ABSENT
     assert run.states()[WORK + 1] == expected
+
+
+def test_recall_leaves_a_guest_its_active_priorities(
+    start_guest: StartGuest, log_folder: Path
+) -> None:
+    """Without the priority of an interrupt that a guest handles, its end has no effect, and the
+    interrupt stays active for ever. The recall finds the core shut, so that no interrupt precedes
+    it."""
+    rogue = partition("rogue", 3, _LOGGED).replace("control", "rogue")
+    text = BOARD + MANAGER + partition("loop", 1, QUIET) + partition("work", 2, ENDLESS) + rogue
+    run = ManagedRun(start_guest, log_folder, text)
+    run.guest.wait_for_match(r"(?m)^rogue\| rogue: listens", _PATIENCE_S)
+    for name in ("loop", "work", "rogue"):
+        run.guest.type_text(_NEXT_PARTITION)
+        run.guest.wait_for_next_match(rf"(?m)^bulkhead\| the input is for {name}", _PATIENCE_S)
+    run.guest.type_text(f"shut-a-while {_SHUT_S}\n")
+    run.guest.wait_for_match(r"(?m)^rogue\| rogue: shut-a-while", _PATIENCE_S)
+    assert run.order(Command.CRASH, WORK + 1).result == 0
+    assert "rogue: the active priorities are kept" not in run.guest.console()
+    line = run.guest.wait_for_match(r"(?m)^rogue\| rogue: the active priorities", _PATIENCE_S)
+    assert line.strip().endswith("kept")

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Attacks on interrupts of others, and with priorities above the hypervisor's interrupts. */
+#include "kernel/print.h"
 #include "kernel/time.h"
 #include "rogue.h"
 #include <arch/device_access.h>
@@ -217,11 +218,24 @@ void attack_suspend(uint64_t where)
     }
 }
 
+static void set_active(uint64_t priorities)
+{
+    __asm__ volatile("msr s3_0_c12_c9_0, %0\n\tisb" : : "r"(priorities) : "memory");
+}
+
+static uint64_t active_priorities(void)
+{
+    uint64_t priorities;
+
+    __asm__ volatile("mrs %0, s3_0_c12_c9_0" : "=r"(priorities) : : "memory");
+    return priorities;
+}
+
 /* Shuts this core against all interrupts, also the hypervisor's, by feigning that interrupts of all
  * priorities are active. */
 static void shut(void)
 {
-    __asm__ volatile("msr s3_0_c12_c9_0, %0\n\tisb" : : "r"(ALL_ACTIVE));
+    set_active(ALL_ACTIVE);
 }
 
 /* Shuts this core for ever. */
@@ -236,6 +250,22 @@ void attack_shut(uint64_t where)
             __asm__ volatile("dsb sy\n\twfi");
         }
     }
+}
+
+/* Shuts this core for `where` seconds, or until the active priorities change by themselves. */
+void attack_shut_a_while(uint64_t where)
+{
+    uint64_t end = time_after(where * NANOSECONDS_PER_SECOND), set, found;
+
+    __asm__ volatile("msr daifset, #0xf");
+    shut();
+    set = active_priorities();
+    do {
+        found = active_priorities();
+    } while (found == set && time_now() < end);
+    set_active(0);
+    __asm__ volatile("msr daifclr, #0xf");
+    print("rogue: the active priorities are %s\n", found == set ? "kept" : "lost");
 }
 
 void attack_shut_dma(uint64_t where)

@@ -38,6 +38,7 @@ static const struct {
     {"end", attack_end},
     {"end-spis", attack_end_spis},
     {"shut", attack_shut},
+    {"shut-a-while", attack_shut_a_while},
     {"shut-dma", attack_shut_dma},
     {"suspend", attack_suspend},
     {"ecam", attack_configuration_space},

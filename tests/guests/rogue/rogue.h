@@ -44,6 +44,7 @@ void attack_end_spis(uint64_t where);
 #define SHUT_AGAIN  1u /* shuts itself again and again */
 #define SHUT_ASLEEP 2u /* waits for interrupts */
 void attack_shut(uint64_t where);
+void attack_shut_a_while(uint64_t where); /* `where`: seconds; prints whether it stays shut */
 void attack_shut_dma(uint64_t where); /* attack_dma_transmit() by a shut core, which then sleeps */
 void attack_suspend(uint64_t where);
 
