@@ -106,6 +106,12 @@ void fair_queue_ready(struct fair_queue *queue, unsigned client);
 /* Records that a client has no frame, and ends its turn. */
 void fair_queue_empty(struct fair_queue *queue, unsigned client);
 
+/* Returns true if the client has frames that wait for a turn. */
+static inline bool fair_queue_has_frames(const struct fair_queue *queue, unsigned client)
+{
+    return queue->clients[client].has_frames;
+}
+
 /* Finds the client to serve. The turn of a client goes on over several calls until it ends. */
 enum fair_queue_answer fair_queue_next(struct fair_queue *queue, uint64_t now,
                                        struct fair_turn *turn);

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A frame on its way. Its first bytes are copied once. The switch decides by the copy, and the copy
+ * is what leaves: type and tag of a frame can't change after the decision. The bytes behind are
+ * views of the sender's memory.
+ */
+#include "network_private.h"
+#include <string.h>
+
+/* Copies bytes from memory that a client may change meanwhile: each is read exactly once. */
+static uint32_t copy_first(const struct device_net_frame *frame, uint8_t *to, uint32_t bytes)
+{
+    uint32_t copied = 0;
+
+    for (unsigned i = 0; i < frame->count && copied < bytes; i++) {
+        const volatile uint8_t *shared = frame->segments[i].memory;
+
+        for (uint32_t at = 0; at < frame->segments[i].bytes && copied < bytes; at++) {
+            to[copied++] = shared[at];
+        }
+    }
+    return copied;
+}
+
+/* Returns true unless the checksum covers, or is in, the bytes that the switch decides by: who
+ * completes it would write over an address, or over a tag. */
+static bool is_checksum_behind_header(const struct network_transfer *transfer)
+{
+    return !transfer->frame.checksum_partial ||
+           transfer->frame.checksum_start >=
+               FRAME_HEADER_BYTES + (transfer->decision.has_tag ? FRAME_TAG_BYTES : 0);
+}
+
+unsigned transfer_begin(struct network *network, struct network_transfer *transfer, unsigned port,
+                        const struct device_net_frame *frame)
+{
+    transfer->frame = *frame;
+    transfer->is_divided = false;
+    transfer->copied = copy_first(frame, transfer->first, sizeof(transfer->first));
+    transfer->decision =
+        frame_switch_decide(&network->bridge, port, transfer->first, frame->bytes, network->now);
+    transfer->ports = transfer->decision.drop == FRAME_NOT_DROPPED ? transfer->decision.ports : 0;
+    if (transfer->ports != 0 && !is_checksum_behind_header(transfer)) {
+        transfer->ports = 0;
+        if (port != FRAME_SWITCH_CARD) {
+            client_at(network, port)->statistics.bad_checksums++;
+        }
+    }
+    return (unsigned)__builtin_popcount(transfer->ports);
+}
+
+/* Adds the sender's memory from byte `skip` on. Returns the number of segments. */
+static unsigned add_views(struct network_transfer *transfer, unsigned count, uint32_t skip)
+{
+    const struct device_net_frame *frame = &transfer->frame;
+
+    for (unsigned i = 0; i < frame->count; i++) {
+        const struct device_segment *segment = &frame->segments[i];
+
+        if (skip >= segment->bytes) {
+            skip -= segment->bytes;
+            continue;
+        }
+        transfer->segments[count++] =
+            (struct device_segment){segment->memory + skip, segment->bytes - skip};
+        skip = 0;
+    }
+    return count;
+}
+
+/* Describes the frame as it leaves from a port. */
+static struct device_net_frame describe(struct network_transfer *transfer, unsigned port)
+{
+    struct device_net_frame frame = transfer->frame;
+    uint32_t replaced = frame_switch_header_bytes(&transfer->decision);
+    uint32_t written =
+        frame_switch_write_header(&transfer->decision, port, transfer->first, transfer->start);
+    uint32_t rest = transfer->copied - replaced;
+
+    memcpy(&transfer->start[written], &transfer->first[replaced], rest);
+    transfer->segments[0] = (struct device_segment){transfer->start, written + rest};
+    frame.segments = transfer->segments;
+    frame.count = add_views(transfer, 1, transfer->copied);
+    frame.bytes = frame.bytes - replaced + written;
+    if (frame.checksum_partial) {
+        frame.checksum_start = (uint16_t)(frame.checksum_start - replaced + written);
+    }
+    if (frame.gso != DEVICE_NET_GSO_NONE) {
+        frame.header_bytes = (uint16_t)(frame.header_bytes - replaced + written);
+    }
+    return frame;
+}
+
+static bool deliver(struct network *network, unsigned port, const struct device_net_frame *frame)
+{
+    if (port == FRAME_SWITCH_CARD) {
+        return network->operations->send(network->context, frame);
+    }
+    return device_net_deliver(&client_at(network, port)->net, frame) == DEVICE_NET_DELIVERED;
+}
+
+/* Lets a frame or segment leave. Returns false if it is lost. */
+static bool leave(struct network *network, unsigned port, const struct device_net_frame *frame)
+{
+    if (!deliver(network, port, frame)) {
+        frame_switch_count_lost(&network->bridge, port);
+        return false;
+    }
+    frame_switch_count_sent(&network->bridge, port, frame->bytes);
+    return true;
+}
+
+static bool is_open(struct network *network, unsigned port)
+{
+    return port == FRAME_SWITCH_CARD ? network->card.is_open
+                                     : client_at(network, port)->state == NETWORK_CLIENT_RUNNING;
+}
+
+static bool needs_division(struct network *network, unsigned port,
+                           const struct device_net_frame *frame)
+{
+    if (port != FRAME_SWITCH_CARD) {
+        return device_net_needs_segmentation(&client_at(network, port)->net, frame);
+    }
+    switch (frame->gso) {
+    case DEVICE_NET_GSO_TCPV4:
+        return !network->card.segments_tcpv4;
+    case DEVICE_NET_GSO_TCPV6:
+        return !network->card.segments_tcpv6;
+    case DEVICE_NET_GSO_NONE:
+    default:
+        return false;
+    }
+}
+
+/* Lets the next segment leave. Returns false if the port is done: after the last segment, or if one
+ * was lost, because the receiver then has no buffers for the others either. */
+static bool leave_divided(struct network *network, struct network_transfer *transfer, unsigned port)
+{
+    struct device_net_frame segment;
+
+    return device_net_segmentation_next(&transfer->segmentation, &segment) &&
+           leave(network, port, &segment);
+}
+
+/* Begins with a port. Returns false if it is done. */
+static bool begin_port(struct network *network, struct network_transfer *transfer, unsigned port)
+{
+    struct device_net_frame frame;
+
+    if (port != FRAME_SWITCH_CARD &&
+        !device_net_wants(&client_at(network, port)->net, transfer->first)) {
+        return false;
+    }
+    frame = describe(transfer, port);
+    if (!needs_division(network, port, &frame)) {
+        (void)leave(network, port, &frame);
+        return false;
+    }
+    if (!device_net_segmentation_begin(&transfer->segmentation, &frame)) {
+        frame_switch_count_lost(&network->bridge, port);
+        return false;
+    }
+    return leave_divided(network, transfer, port);
+}
+
+enum transfer_result transfer_step(struct network *network, struct network_transfer *transfer)
+{
+    unsigned port = (unsigned)__builtin_ctz(transfer->ports);
+
+    if (!is_open(network, port)) {
+        frame_switch_count_lost(&network->bridge, port);
+        transfer->is_divided = false;
+    } else if (port == FRAME_SWITCH_CARD && !network->operations->has_room(network->context)) {
+        return TRANSFER_NO_ROOM;
+    } else {
+        transfer->is_divided = transfer->is_divided ? leave_divided(network, transfer, port)
+                                                    : begin_port(network, transfer, port);
+    }
+    if (!transfer->is_divided) {
+        transfer->ports &= transfer->ports - 1;
+    }
+    return transfer->ports == 0 ? TRANSFER_DONE : TRANSFER_MORE;
+}

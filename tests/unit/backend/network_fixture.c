@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "network_fixture.h"
+
+#include "backend/frame_copy.h"
+#include "fake.h"
+#include <stdlib.h>
+#include <string.h>
+
+#define DRIVER_STARTED (8u | 4u) /* FEATURES_OK, DRIVER_OK (VIRTIO 1.3, 2.1) */
+
+struct fixture fixture;
+
+static struct fake_device device; /* unused, but for the platform's functions */
+/* All memory of the process. The sanitizer sees each access that is not to the driver's. */
+static const struct device_memory_region everything = {
+    .start = FAKE_DMA_OFFSET + 4096,
+    .bytes = UINT64_C(1) << 47,
+    .here = (uint8_t *)4096,
+};
+
+/* A buffer of a ring. */
+struct buffer {
+    uint32_t bytes;
+    uint8_t header[HEADER];
+    uint8_t memory[];
+};
+
+static void called(void)
+{
+    if (fixture.on_callback != NULL) {
+        fixture.on_callback();
+    }
+}
+
+static void acknowledge(void *context, unsigned client, uint32_t generation)
+{
+    assert_ptr_equal(context, &fixture);
+    called();
+    fixture.stations[client].acknowledged = generation;
+    fixture.stations[client].acknowledgements++;
+}
+
+static void interrupt(void *context, unsigned client)
+{
+    assert_ptr_equal(context, &fixture);
+    called();
+    fixture.stations[client].interrupts++;
+}
+
+static void configure(void *context, unsigned client, uint16_t status)
+{
+    assert_ptr_equal(context, &fixture);
+    called();
+    fixture.stations[client].status = status;
+}
+
+static void fail_client(void *context, unsigned client, const char *reason)
+{
+    assert_ptr_equal(context, &fixture);
+    assert_non_null(reason);
+    called();
+    fixture.stations[client].failures++;
+    fixture.stations[client].page.status |= 64; /* NEEDS_RESET */
+}
+
+static bool has_room(void *context)
+{
+    assert_ptr_equal(context, &fixture);
+    called();
+    return fixture.card_room != 0;
+}
+
+static bool send_frame(void *context, const struct device_net_frame *frame)
+{
+    struct card_frame *sent = &fixture.card[fixture.card_count];
+    struct device_segment piece;
+
+    assert_ptr_equal(context, &fixture);
+    called();
+    assert_true(fixture.card_count < CARD_FRAMES && fixture.card_room != 0);
+    if (frame->bytes > fixture.card_limit) {
+        return false;
+    }
+    fixture.card_room--;
+    fixture.card_count++;
+    sent->bytes = malloc(frame->bytes);
+    sent->count = frame->bytes;
+    sent->is_partial = frame->checksum_partial && !fixture.card_completes;
+    sent->checksum_start = frame->checksum_start;
+    sent->gso = frame->gso;
+    piece = (struct device_segment){sent->bytes, frame->bytes};
+    assert_int_equal(frame_copy(frame, &piece, fixture.card_completes), 1);
+    assert_int_equal(piece.bytes, frame->bytes);
+    called();
+    return true;
+}
+
+static const struct network_operations operations = {
+    .acknowledge = acknowledge,
+    .interrupt = interrupt,
+    .configure = configure,
+    .fail = fail_client,
+    .has_room = has_room,
+    .send = send_frame,
+};
+
+void fixture_prepare(void)
+{
+    memset(&fixture, 0, sizeof(fixture));
+    fake_reset_device(&device, FAKE_MMIO, 0);
+    fake_allocations = 0; /* a failed test may have left others */
+    fixture.card_room = CARD_FRAMES;
+    fixture.card_limit = UINT32_MAX;
+    for (unsigned i = 0; i < STATIONS; i++) {
+        fixture.setups[i] = (struct network_client_setup){
+            .page = &fixture.stations[i].page,
+            .memory = {.regions = &everything, .count = 1},
+            .features = DEVICE_NET_FEATURES,
+            .rules = {.address = 0x020000000001u + i},
+            .share = {.weight = 1},
+            .mtu = 1500,
+            .mac = {2, 0, 0, 0, 0, (uint8_t)(i + 1)},
+        };
+    }
+}
+
+void fixture_begin(void)
+{
+    const struct network_card card = {.is_open = true, .completes_checksums = true};
+
+    assert_null(network_init(&fixture.network, fixture.clients, fixture.setups, STATIONS,
+                             &operations, &fixture, 1, fixture.now));
+    network_set_card(&fixture.network, &card);
+    network_set_link(&fixture.network, true);
+}
+
+void fixture_end(void)
+{
+    for (unsigned i = 0; i < STATIONS; i++) {
+        if (fixture.stations[i].has_queues) {
+            station_free(i);
+        }
+    }
+    for (unsigned i = 0; i < fixture.card_count; i++) {
+        free(fixture.card[i].bytes);
+    }
+    assert_int_equal(fake_allocations, 0);
+}
+
+void station_start(unsigned index, uint64_t features)
+{
+    struct station *station = &fixture.stations[index];
+
+    for (unsigned i = 0; i < DEVICE_NET_QUEUES; i++) {
+        struct virtqueue_options options = {.size = RING, .features = features};
+        struct shared_device_queue *queue = &station->page.queues[i];
+        struct virtio_queue_setup described = {0};
+
+        assert_true(virtqueue_create(&station->queues[i], &options));
+        virtqueue_describe(&station->queues[i], &described);
+        queue->descriptors = described.descriptors;
+        queue->driver_area = described.driver_area;
+        queue->device_area = described.device_area;
+        queue->size = described.size;
+        queue->ready = 1;
+    }
+    station->has_queues = true;
+    station->page.accepted = features;
+    station->page.status = DRIVER_STARTED;
+}
+
+void station_reset(unsigned index)
+{
+    struct shared_device_page *page = &fixture.stations[index].page;
+
+    for (unsigned i = 0; i < DEVICE_NET_QUEUES; i++) {
+        page->queues[i].generation += page->queues[i].ready;
+        page->queues[i].ready = 0;
+    }
+    page->status = 0;
+    page->accepted = 0;
+    page->generation++;
+}
+
+void station_free(unsigned index)
+{
+    struct station *station = &fixture.stations[index];
+
+    for (unsigned i = 0; i < DEVICE_NET_QUEUES; i++) {
+        uint16_t position = 0;
+        void *token;
+
+        while ((token = virtqueue_detach(&station->queues[i], &position)) != NULL) {
+            free(token);
+        }
+        virtqueue_destroy(&station->queues[i]);
+    }
+    station->has_queues = false;
+}
+
+static struct virtqueue_segment segment(const uint8_t *at, uint32_t bytes)
+{
+    return (struct virtqueue_segment){virtio_platform_dma_address(at), bytes};
+}
+
+void station_expose(unsigned index, unsigned count, uint32_t bytes)
+{
+    struct virtqueue *queue = &fixture.stations[index].queues[DEVICE_NET_RECEIVE];
+
+    for (; count != 0; count--) {
+        struct buffer *buffer = malloc(sizeof(*buffer) + bytes);
+        struct virtqueue_segment whole = segment(buffer->memory, bytes);
+
+        buffer->bytes = bytes;
+        assert_true(virtqueue_add(queue, &whole, 0, 1, buffer));
+    }
+    (void)virtqueue_publish(queue);
+    (void)virtqueue_enable(queue, 0);
+}
+
+uint8_t *station_send(unsigned index, const uint8_t header[HEADER], const uint8_t *frame,
+                      uint32_t bytes, bool is_apart)
+{
+    struct virtqueue *queue = &fixture.stations[index].queues[DEVICE_NET_TRANSMIT];
+    struct buffer *buffer = malloc(sizeof(*buffer) + HEADER + bytes);
+    uint8_t *memory = buffer->memory + (is_apart ? 0 : HEADER);
+    struct virtqueue_segment segments[2];
+
+    memcpy(is_apart ? buffer->header : buffer->memory, header, HEADER);
+    memcpy(memory, frame, bytes);
+    segments[0] =
+        is_apart ? segment(buffer->header, HEADER) : segment(buffer->memory, HEADER + bytes);
+    segments[1] = segment(memory, bytes);
+    if (!virtqueue_add(queue, segments, is_apart ? 2 : 1, 0, buffer)) {
+        free(buffer);
+        return NULL;
+    }
+    (void)virtqueue_publish(queue);
+    return memory;
+}
+
+unsigned station_sent(unsigned index)
+{
+    unsigned count = 0;
+    uint32_t bytes;
+    void *token;
+
+    while ((token = virtqueue_take(&fixture.stations[index].queues[DEVICE_NET_TRANSMIT], &bytes)) !=
+           NULL) {
+        free(token);
+        count++;
+    }
+    assert_null(fixture.stations[index].queues[DEVICE_NET_TRANSMIT].broken);
+    return count;
+}
+
+uint32_t station_receive(unsigned index, uint8_t *frame)
+{
+    uint32_t bytes;
+    struct buffer *buffer =
+        virtqueue_take(&fixture.stations[index].queues[DEVICE_NET_RECEIVE], &bytes);
+
+    assert_null(fixture.stations[index].queues[DEVICE_NET_RECEIVE].broken);
+    if (buffer == NULL) {
+        return 0;
+    }
+    assert_true(bytes <= buffer->bytes);
+    memcpy(frame, buffer->memory, bytes);
+    free(buffer);
+    return bytes;
+}
+
+enum network_answer turn_round(unsigned budget)
+{
+    enum network_answer answer;
+    uint64_t time;
+
+    network_begin(&fixture.network, fixture.now);
+    answer = network_service(&fixture.network, budget, &time);
+    network_end(&fixture.network);
+    return answer;
+}
+
+void settle(void)
+{
+    for (unsigned rounds = 0; turn_round(64) == NETWORK_MORE; rounds++) {
+        assert_true(rounds < 100000);
+    }
+}
+
+void card_receive(const uint8_t *frame, uint32_t bytes)
+{
+    uint8_t *copy = malloc(bytes);
+    const struct device_segment whole = {copy, bytes};
+    const struct device_net_frame received = {.segments = &whole, .count = 1, .bytes = bytes};
+
+    memcpy(copy, frame, bytes);
+    network_begin(&fixture.network, fixture.now);
+    network_receive(&fixture.network, &received);
+    network_end(&fixture.network);
+    free(copy);
+}
+
+static uint8_t pattern(uint32_t number, uint32_t place)
+{
+    return (uint8_t)(number * 37u + place * 11u + 1u);
+}
+
+static void put_address(uint8_t *to, uint8_t last)
+{
+    memset(to, last == 0xff ? 0xff : 0, 6);
+    to[0] = last == 0xff ? 0xff : 2;
+    to[5] = last;
+}
+
+void make_frame(uint8_t *frame, uint32_t bytes, uint8_t to, uint8_t from, uint32_t number)
+{
+    assert_true(bytes >= 18);
+    put_address(frame, to);
+    put_address(frame + 6, from);
+    frame[12] = 0x88; /* a local experimental type (IEEE 802, 9.2.3) */
+    frame[13] = 0xb5;
+    memcpy(frame + 14, &number, sizeof(number));
+    for (uint32_t i = 18; i < bytes; i++) {
+        frame[i] = pattern(number, i);
+    }
+}
+
+uint32_t check_frame(const uint8_t *frame, uint32_t bytes)
+{
+    uint32_t number;
+
+    assert_true(bytes >= 18 && frame[12] == 0x88 && frame[13] == 0xb5);
+    memcpy(&number, frame + 14, sizeof(number));
+    for (uint32_t i = 18; i < bytes; i++) {
+        if (frame[i] != pattern(number, i)) {
+            fail_msg("frame %u differs at byte %u", number, i);
+        }
+    }
+    return number;
+}
