@@ -211,22 +211,39 @@ static const char *find_broken(const struct network_client *client)
     return NULL;
 }
 
-/* Publishes what was finished. Returns true if the driver wants to be interrupted. */
-static bool publish(struct network_client *client)
+/* Publishes received frames. All clients' come before any sent ones: if this program ends between
+ * the two, a frame that one client has sent to another arrives twice, and is not lost. */
+static void publish_received(struct network_client *client)
 {
-    bool interrupts = device_queue_publish(&client->net.receive);
-
-    interrupts = device_queue_publish(&client->net.transmit) || interrupts;
-    interrupts = device_queue_publish(&client->net.control) || interrupts;
-    interrupts = client->owes_interrupt || interrupts;
-    client->owes_interrupt = false;
+    client->owes_interrupt = device_queue_publish(&client->net.receive) || client->owes_interrupt;
     /* Nobody waits for receive buffers. The suppression wears off (virtio/device_queue.h). */
     device_queue_suppress(&client->net.receive);
-    return interrupts;
+}
+
+static void publish_sent(struct network_client *client)
+{
+    client->owes_interrupt = device_queue_publish(&client->net.transmit) || client->owes_interrupt;
+    client->owes_interrupt = device_queue_publish(&client->net.control) || client->owes_interrupt;
+}
+
+static void interrupt(struct network *network, unsigned index)
+{
+    struct network_client *client = &network->clients[index];
+
+    if (client->owes_interrupt) {
+        client->owes_interrupt = false;
+        client->statistics.interrupts++;
+        network->operations->interrupt(network->context, index);
+    }
 }
 
 void network_end(struct network *network)
 {
+    for (unsigned i = 0; i < network->count; i++) {
+        if (network->clients[i].state == NETWORK_CLIENT_RUNNING) {
+            publish_received(&network->clients[i]);
+        }
+    }
     for (unsigned i = 0; i < network->count; i++) {
         struct network_client *client = &network->clients[i];
         const char *reason;
@@ -234,10 +251,8 @@ void network_end(struct network *network)
         if (client->state != NETWORK_CLIENT_RUNNING) {
             continue;
         }
-        if (publish(client)) {
-            client->statistics.interrupts++;
-            network->operations->interrupt(network->context, i);
-        }
+        publish_sent(client);
+        interrupt(network, i);
         reason = find_broken(client);
         if (reason != NULL) {
             client_fail(network, i, reason);

@@ -15,16 +15,17 @@ static enum fair_queue_error check_share(const struct fair_share *share, uint32_
     return FAIR_QUEUE_OK;
 }
 
-/* Sets the quantums: the largest one is at most the largest frame, or the weight if that is more.
- */
+/* Sets the quantums: the largest one is at most a turn, or the weight if that is more. */
 static void set_quantums(struct fair_queue *queue, const struct fair_share *shares)
 {
+    uint32_t turn = queue->frame_bytes_max < FAIR_QUEUE_TURN_BYTES ? queue->frame_bytes_max
+                                                                   : FAIR_QUEUE_TURN_BYTES;
     uint32_t weight_max = 1, unit;
 
     for (unsigned i = 0; i < queue->count; i++) {
         weight_max = shares[i].weight > weight_max ? shares[i].weight : weight_max;
     }
-    unit = queue->frame_bytes_max > weight_max ? queue->frame_bytes_max / weight_max : 1;
+    unit = turn > weight_max ? turn / weight_max : 1;
     for (unsigned i = 0; i < queue->count; i++) {
         queue->clients[i].quantum = (int32_t)(shares[i].weight * unit);
     }

@@ -9,9 +9,9 @@
  * whose limit does not hold it back, sends in m turns m quantums, up to one frame more or less.
  *
  *   quantums   They are the weights times one number, so that they have exactly their ratio. The
- *              number is chosen so that the largest quantum is about the largest frame: turns are
- *              short. A client with a small weight needs several rounds for a large frame. Rounds
- *              in which nobody could be served are counted in one step.
+ *              number is chosen so that the largest quantum is about an Ethernet frame: turns are
+ *              short. A client needs several rounds for a larger frame, or with a small weight.
+ *              Rounds in which nobody could be served are counted in one step.
  *   no frames  A client without frames has no deficit: it can't save turns.
  *   copies     Each further copy of a frame, to several ports, is taken from the deficit, which may
  *              become less than 0. Turns of the client then pay the debt first.
@@ -46,6 +46,7 @@
 #define FAIR_QUEUE_CLIENTS_MAX     16u
 #define FAIR_QUEUE_WEIGHT_MAX      65535u
 #define FAIR_QUEUE_FRAME_BYTES_MAX (1u << 17)
+#define FAIR_QUEUE_TURN_BYTES      1518u /* largest frame with a tag, of 1500 bytes of data */
 #define FAIR_QUEUE_COST_MIN        60u /* smallest frame, without check sequence (IEEE 802.3, 4A.4.2) */
 
 enum fair_queue_error {
