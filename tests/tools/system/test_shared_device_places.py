@@ -124,6 +124,28 @@ def test_places_are_nothing_elses(partitions: tuple[Partition, ...]) -> None:
             assert each.start % _PAGE == 0
 
 
+def test_times_of_a_trusted_back_end_are_beside_its_windows() -> None:
+    """They follow its memory otherwise, where its client's is in physical memory."""
+    net = replace(_SHARING, dma=Dma.TRUSTED, memory_bytes=64 * _MIB)
+    linux = replace(_LINUX, cores=(0,), budget=1_000_000, period=10_000_000, memory_bytes=16 * _MIB)
+    placed = _made(_system(_ALL, partitions=(net, linux)))
+    check_places(placed)
+    place = placed.places[0]
+    assert place.shared_backends[0].window.start == place.memory.end
+    assert place.times
+    assert place.times.start >= _BOARD.memory + _BOARD.memory_bytes
+
+
+def test_pci_window_of_a_trusted_back_end_is_beside_its_windows() -> None:
+    """Of a board with memory where the window above 4 GiB would be."""
+    board = replace(_BOARD, memory=16 * _GIB - 64 * _MIB, memory_bytes=512 * _MIB)
+    placed = _made(_system(_ALL, partitions=(_TRUSTED, _LINUX)), board)
+    net, linux = placed.places
+    assert linux.physical < 16 * _GIB < net.shared_backends[0].window.end
+    assert net.pci_wide
+    assert _are_apart([net.pci_wide.region, *_guest_ranges(placed, 0)])
+
+
 def test_windows_are_the_clients_memory_or_pool() -> None:
     placed = _made(_system(_ALL, _POOL))
     net, linux, control = placed.places

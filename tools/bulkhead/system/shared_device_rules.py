@@ -9,7 +9,7 @@ from itertools import combinations
 from bulkhead.system.board import Board
 from bulkhead.system.channel_rules import channel_bytes
 from bulkhead.system.description import MEMORIES_MAX, SHARED_DEVICES_MAX
-from bulkhead.system.model import Partition, SharedDevice, System
+from bulkhead.system.model import Dma, Partition, SharedDevice, System
 from bulkhead.system.problems import Problem, choose, show, size
 from bulkhead.system.shared_device_places import physical_bytes, shown_mac
 
@@ -19,6 +19,7 @@ def shared_device_rules(system: System) -> Iterator[Problem]:
     for device in system.shared_devices:
         yield from _partitions(system, device)
         yield from _memory(system, device)
+    yield from _windows_twice(system)
     for one, other in combinations(system.shared_devices, 2):
         if one.name == other.name:
             lines = f"lines {one.line} and {other.line}"
@@ -64,6 +65,20 @@ def _memory(system: System, device: SharedDevice) -> Iterator[Problem]:
             "the images that the manager loads"
         )
         yield Problem(device.line_of("access"), what, 'write a pool, such as pool = "4 MiB"')
+
+
+def _windows_twice(system: System) -> Iterator[Problem]:
+    """Check that no back-end with trusted DMA has a client's memory at one address twice."""
+    trusted = [each.name for each in system.partitions if each.dma is Dma.TRUSTED]
+    whole = [each for each in system.shared_devices if each.access is not None]
+    for one, other in combinations(whole, 2):
+        if (one.client, one.backend) == (other.client, other.backend) and one.backend in trusted:
+            what = (
+                f"{_name(one)} and {_name(other)} both have access to all memory of client "
+                f'{show(one.client)}, and their back-end has dma = "trusted"'
+            )
+            fix = 'write a pool in one of them, such as pool = "4 MiB", or dma = "smmu"'
+            yield Problem(other.line_of("access"), what, fix)
 
 
 def _memory_count(system: System, partition: Partition) -> Iterator[Problem]:
