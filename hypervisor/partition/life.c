@@ -234,22 +234,25 @@ static void fail(struct partition *partition, enum manager_result reason)
     }
 }
 
-/* Returns the report of what the transition has not achieved. */
-static const char *failure_report(const struct vcpu *vcpu)
+/* Prints what the transition has not achieved. */
+static void report_failure(const struct vcpu *vcpu)
 {
-    const struct transition *transition = &vcpu->partition->boot_vcpu.transition;
+    const struct partition *partition = vcpu->partition;
+    const struct transition *transition = &partition->boot_vcpu.transition;
 
     if (transition->is_served) {
-        return is_to_start(vcpu)
-                   ? "can't start: the back-end of a shared device does not answer"
-                   : "executes no more, but the back-end of a shared device may access its memory";
+        terminal_print_event(
+            partition,
+            is_to_start(vcpu)
+                ? "can't start: the back-end of a shared device does not answer"
+                : "executes no more, but the back-end of a shared device may access its memory");
+        return;
     }
-    if (is_to_start(vcpu)) {
-        return "can't start: a PCI function or the SMMU does not answer";
-    }
-    return transition->failure == MANAGER_NOT_ISOLATED
-               ? "executes no more, but its DMA is not blocked"
-               : "executes no more, but its devices are not reset";
+    terminal_print_event(partition, is_to_start(vcpu)
+                                        ? "can't start: a PCI function or the SMMU does not answer"
+                                    : transition->failure == MANAGER_NOT_ISOLATED
+                                        ? "executes no more, but its DMA is not blocked"
+                                        : "executes no more, but its devices are not reset");
 }
 
 /* Ends the transition: the partition stays stopped. The manager reads the reason of a failure after
@@ -261,7 +264,7 @@ static enum life_step end_stopped(const struct vcpu *vcpu)
 
     if (failure != MANAGER_DONE) {
         partition->boot_vcpu.management.result = failure;
-        terminal_print_event(partition, failure_report(vcpu));
+        report_failure(vcpu);
     }
     partition->boot_vcpu.transition.phase = TRANSITION_NONE;
     __atomic_store_n(&partition->atomic.request,

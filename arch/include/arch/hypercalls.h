@@ -76,10 +76,12 @@ enum call_result {
 /* Tells the driver of W2: 1 the device has used buffers, 2 its configuration has changed. */
 #define CALL_SHARED_DEVICE_INTERRUPT 0x86000022u
 /* The back-end accesses rings and buffers only of queues whose generation it read in the device's
- * page after it had read W2 as the device's generation there. */
+ * page after it had read W2 as the device's generation there. W2 is ignored if the device has
+ * another generation by now. In each life of the back-end the first such call comes before it
+ * accesses any ring (arch/shared_device.h). */
 #define CALL_SHARED_DEVICE_ACKNOWLEDGE 0x86000023u
 /* Changes W2 bits 31:16 bytes, 8 at most, of the configuration space from W2 bits 15:0 on to those
- * of X3, the first in bits 7:0, and tells the driver. */
+ * of X3, the first in bits 7:0, and tells the driver. CALL_NOT_SUPPORTED if it has no such bytes. */
 #define CALL_SHARED_DEVICE_CONFIGURE 0xc6000024u
 /* The device can't go on until the driver resets it (VIRTIO 1.3, 2.1.2). */
 #define CALL_SHARED_DEVICE_FAIL 0x86000025u

@@ -7,6 +7,10 @@
  * (virtio/device_queue.h). A queue whose `generation` has changed since the back-end started to
  * serve it has been stopped: the back-end may access its rings and buffers no longer, and says so
  * (CALL_SHARED_DEVICE_ACKNOWLEDGE). The driver waits for that.
+ *
+ * A back-end also acknowledges what it finds, in each of its lives, before it accesses any ring.
+ * Until then it counts as one that serves nothing, and no driver waits for it. So it never has to
+ * hurry at its start.
  */
 #ifndef ARCH_SHARED_DEVICE_H
 #define ARCH_SHARED_DEVICE_H
@@ -26,7 +30,8 @@ struct shared_device_queue {
     uint32_t reserved;
 };
 
-/* At the start of the page. Normal memory, write-back. All zero at the start of the client. */
+/* At the start of the page. Normal memory, write-back. All zero at boot. When the client starts
+ * again, all but the generations is. */
 struct shared_device_page {
     uint64_t accepted;   /* features; valid while status contains FEATURES_OK */
     uint32_t status;     /* device status (2.1) */

@@ -174,7 +174,7 @@ static const struct fault faults[] = {
     {PLACE, 0x5ff00000, {FIRST(windows[0].backend, 0x5ff00000)}},   /* memory */
     {PLACE, 0x800000000, {FIRST(windows[0].backend, 0x800000000)}}, /* its own page */
     {PLACE, 0x8100ff000, {FIRST(windows[1].backend, 0x8100ff000)}}, /* the other window */
-    {PLACE, 0x9ff00000, {SECOND(windows[0].backend, 0x9ff00000)}},
+    {PLACE, 0x9f00000, {SECOND(windows[0].backend, 0x9f00000)}},
     {PLACE, 0x1000000, {SECOND(windows[0].backend, 0x1000000)}},
 };
 
