@@ -323,6 +323,10 @@ static void reset_waits_for_the_back_end(void **state)
     acknowledge();
     assert_int_equal(write_register(VIRTIO_MMIO_STATUS, 0), ACCESS_DONE);
     assert_int_equal(write_register(VIRTIO_MMIO_STATUS, 0), ACCESS_DONE);
+    /* An acknowledgement in advance has no effect. */
+    start_driver();
+    call(CALL_SHARED_DEVICE_ACKNOWLEDGE, page_of(DEVICE)->generation + 1);
+    assert_int_equal(write_register(VIRTIO_MMIO_STATUS, 0), ACCESS_AGAIN);
 }
 
 static void queue_stop_waits_for_the_back_end(void **state)
