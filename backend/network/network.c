@@ -97,6 +97,7 @@ void network_begin(struct network *network, uint64_t now)
 
 void network_receive(struct network *network, const struct device_net_frame *frame)
 {
+    network->moved++;
     if (transfer_begin(network, &network->from_card, FRAME_SWITCH_CARD, frame) != 0) {
         while (transfer_step(network, &network->from_card) == TRANSFER_MORE) {
         }
@@ -166,6 +167,7 @@ static bool serve(struct network *network, unsigned index)
         return true;
     }
     result = transfer_step(network, transfer);
+    network->moved += result != TRANSFER_NO_ROOM;
     if (result == TRANSFER_DONE) {
         finish(client);
     } else if (result == TRANSFER_MORE && transfer->is_divided) {

@@ -31,6 +31,16 @@ static bool is_checksum_behind_header(const struct network_transfer *transfer)
                FRAME_HEADER_BYTES + (transfer->decision.has_tag ? FRAME_TAG_BYTES : 0);
 }
 
+static unsigned count_ports(uint32_t ports)
+{
+    unsigned count = 0;
+
+    for (; ports != 0; ports &= ports - 1) {
+        count++;
+    }
+    return count;
+}
+
 unsigned transfer_begin(struct network *network, struct network_transfer *transfer, unsigned port,
                         const struct device_net_frame *frame)
 {
@@ -46,7 +56,7 @@ unsigned transfer_begin(struct network *network, struct network_transfer *transf
             client_at(network, port)->statistics.bad_checksums++;
         }
     }
-    return (unsigned)__builtin_popcount(transfer->ports);
+    return count_ports(transfer->ports);
 }
 
 /* Adds the sender's memory from byte `skip` on. Returns the number of segments. */

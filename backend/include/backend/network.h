@@ -81,7 +81,7 @@ struct network_operations {
     bool (*send)(void *context, const struct device_net_frame *frame);
 };
 
-/* Private to network/, and visible so that its owner can allocate it: */
+/* Private to network/, and visible so that its owner can allocate it and read counters: */
 
 /* A frame on its way to several ports. */
 struct network_transfer {
@@ -138,6 +138,7 @@ struct network {
     struct network_card card;
     struct network_transfer from_card;
     uint64_t now;
+    uint64_t moved; /* frames taken from clients and from the card, and further segments of them */
     bool is_link_up;
 };
 
