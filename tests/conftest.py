@@ -23,6 +23,7 @@ from typing import Any
 
 import pytest
 from support import long_runs, selection, times
+from support.core_states import core_states
 from support.device_monitor import DeviceMonitor
 from support.schedule import Planned, Schedule
 
@@ -38,7 +39,7 @@ StartGuest = Callable[..., GuestProcess]
 UNIT_PROGRAMS = ("channel", "hostile", "memory_order", "unit")
 _CONSOLE_TAIL_LINES = 60
 _LISTED_FILES_MAX = 40
-_logs = pytest.StashKey[list[Path]]()
+_guests = pytest.StashKey[list[GuestProcess]]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -218,10 +219,23 @@ def pytest_runtest_makereport(
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     report = yield
     if report.failed:
-        for path in item.stash.get(_logs, []):
-            lines = path.read_text(errors="replace").splitlines() if path.is_file() else []
-            report.sections.append((f"console: {path}", "\n".join(lines[-_CONSOLE_TAIL_LINES:])))
+        for guest in item.stash.get(_guests, []):
+            report.sections += _sections(guest)
     return report
+
+
+def _sections(guest: GuestProcess) -> Iterator[tuple[str, str]]:
+    """Yield what a report of a failure says about a guest: title and text of each section."""
+    path = guest.console_path
+    yield f"console: {path}", "\n".join(_lines(path)[-_CONSOLE_TAIL_LINES:])
+    others = {"QEMU": "\n".join(_lines(guest.error_path)), "cores": core_states(guest)}
+    for title, text in others.items():
+        if text:
+            yield f"{title}: {path}", text
+
+
+def _lines(path: Path) -> list[str]:
+    return path.read_text(errors="replace").splitlines() if path.is_file() else []
 
 
 @pytest.fixture
@@ -237,14 +251,14 @@ def log_folder(request: pytest.FixtureRequest) -> Path:
 def start_guest(request: pytest.FixtureRequest, log_folder: Path) -> Iterator[StartGuest]:
     """Yield a function that starts a machine. The guest is stopped at the end of the test, and its
     console is kept."""
-    logs = request.node.stash.setdefault(_logs, [])
-    with ExitStack() as guests:
+    guests = request.node.stash.setdefault(_guests, [])
+    with ExitStack() as running:
 
         def start(machine: Machine, prefix: Sequence[str] = ()) -> GuestProcess:
-            number = "" if not logs else f"-{len(logs) + 1}"
-            path = log_folder / f"console{number}.log"
-            logs.append(path)
-            return guests.enter_context(GuestProcess(machine, path, prefix))
+            number = "" if not guests else f"-{len(guests) + 1}"
+            guest = GuestProcess(machine, log_folder / f"console{number}.log", prefix)
+            guests.append(guest)
+            return running.enter_context(guest)
 
         yield start
 

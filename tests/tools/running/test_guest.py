@@ -7,6 +7,7 @@ The guest is a few instructions made here, so that these tests say nothing about
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -17,6 +18,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from support.core_states import core_states
 
 from bulkhead.running.guest import GuestError, GuestProcess
 from bulkhead.running.qemu import Machine
@@ -111,6 +113,33 @@ def test_machine_protocol(make_image: Callable[[str], Path], tmp_path: Path) -> 
         assert guest.wait(10) == 0
         with pytest.raises(QmpError):
             guest.qmp().execute("query-status")
+
+
+def test_crash_is_reported(make_image: Callable[[str], Path], tmp_path: Path) -> None:
+    """A test that reads the console until a line comes does not wait for QEMU any more."""
+    with GuestProcess(Machine(make_image("")), tmp_path / "console.log") as guest:
+        guest.wait_for("three")
+        guest.error_path.write_text("qemu: an assertion failed")
+        guest.process.send_signal(signal.SIGABRT)
+        guest.process.wait()
+        with pytest.raises(GuestError, match=r"(?s)QEMU has crashed.*three.*an assertion failed"):
+            guest.console()
+
+
+def test_end_by_order_is_no_crash(make_image: Callable[[str], Path], tmp_path: Path) -> None:
+    with GuestProcess(Machine(make_image("")), tmp_path / "console.log") as guest:
+        guest.wait_for("three")
+    assert "three" in guest.console()
+
+
+def test_states_of_cores(make_image: Callable[[str], Path], tmp_path: Path) -> None:
+    machine = Machine(make_image(""), cpus=2)
+    with GuestProcess(machine, tmp_path / "console.log") as guest:
+        guest.wait_for("three")
+        first, second = core_states(guest).splitlines()
+        assert re.fullmatch(r"core 0: EL1h, pc 0x\w{16}, lr 0x\w{16}", first)
+        assert second.startswith("core 1: ")
+    assert core_states(guest) == ""
 
 
 def test_bad_arguments_are_reported(make_image: Callable[[str], Path], tmp_path: Path) -> None:

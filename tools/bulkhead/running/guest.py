@@ -21,6 +21,8 @@ from bulkhead.running.qemu import Machine, escape
 from bulkhead.running.qmp import QmpClient, QmpError
 
 _PR_SET_PDEATHSIG = 1
+# The signals that end QEMU after an error of its own, such as a failed assertion.
+_CRASHES = frozenset({signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGSEGV})
 _C_LIBRARY = ctypes.CDLL(None, use_errno=True)
 
 
@@ -120,7 +122,12 @@ class GuestProcess:
         return int.from_bytes(waiting, sys.byteorder)
 
     def console(self) -> str:
-        """Return everything that the guest has printed."""
+        """Return everything that the guest has printed. GuestError if QEMU has crashed."""
+        if self._process is not None and -(self._process.poll() or 0) in _CRASHES:
+            raise GuestError(f"QEMU has crashed\n{self.last_words()}")
+        return self._printed()
+
+    def _printed(self) -> str:
         return self.console_path.read_text(errors="replace").replace("\r\n", "\n")
 
     def wait_for(self, text: str, timeout: float = 30.0) -> str:
@@ -197,7 +204,7 @@ class GuestProcess:
 
     def last_words(self) -> str:
         """Return the last lines of the console, and QEMU's own messages, for an error's text."""
-        console = "\n".join(self.console().splitlines()[-30:])
+        console = "\n".join(self._printed().splitlines()[-30:])
         errors = self.error_path.read_text(errors="replace").strip()
         return f"console (all of it in {self.console_path}):\n{console}\n{errors}".rstrip()
 
