@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from support.debugger import Debugger
 from support.failover_system import GUEST, MANAGER, READY, requests_to
+from support.one_thread import ONE_THREAD
 from support.physical_memory import arguments
 from support.stretches import symbol_address
 from support.translation_tables import HypervisorMemory
@@ -68,7 +69,11 @@ class _Pairs:
         assembled = assemble(system, board, Settings())
         memory = folder / "memory"
         self.stub = folder / "gdb"
-        extra = (*machine_memory.options(memory, board.memory_bytes), *arguments(self.stub))
+        extra = (
+            *machine_memory.options(memory, board.memory_bytes),
+            *arguments(self.stub),
+            *ONE_THREAD,
+        )
         made = machine(system, board, assembled.image, lambda _: UserNetwork(), extra)
         self.layout = assembled.layout
         self.guest: GuestProcess = start_guest(made)
