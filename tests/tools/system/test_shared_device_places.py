@@ -108,13 +108,14 @@ _CASES = {
 
 @pytest.mark.parametrize("partitions", _CASES.values(), ids=_CASES)
 def test_places_are_nothing_elses(partitions: tuple[Partition, ...]) -> None:
-    placed = _made(_system(_ALL, _POOL, partitions=partitions))
+    other = replace(_POOL, name="other")
+    placed = _made(_system(_ALL, _POOL, other, partitions=partitions))
     check_places(placed)
     memories = [Range(each.physical, each.memory.bytes) for each in placed.places]
     pages = [each.pages for each in placed.shared_devices]
     pools = [each.pool for each in placed.shared_devices if each.pool]
-    assert [each.bytes for each in pages] == [2 * _PAGE] * 2
-    assert [each.bytes for each in pools] == [4 * _MIB]
+    assert [each.bytes for each in pages] == [2 * _PAGE] * 3
+    assert [each.bytes for each in pools] == [4 * _MIB] * 2
     assert _are_apart([placed.hypervisor, *memories, *pages, *pools])
     occupied = [Range(*each) for each in _BOARD.occupied()]
     for index in range(3):
@@ -139,9 +140,11 @@ def test_times_of_a_trusted_back_end_are_beside_its_windows() -> None:
 def test_pci_window_of_a_trusted_back_end_is_beside_its_windows() -> None:
     """Of a board with memory where the window above 4 GiB would be."""
     board = replace(_BOARD, memory=16 * _GIB - 64 * _MIB, memory_bytes=512 * _MIB)
-    placed = _made(_system(_ALL, partitions=(_TRUSTED, _LINUX)), board)
+    trusted = replace(_TRUSTED, memory_bytes=48 * _MIB)
+    client = replace(_LINUX, memory_bytes=32 * _MIB)
+    placed = _made(_system(_ALL, partitions=(trusted, client)), board)
     net, linux = placed.places
-    assert linux.physical < 16 * _GIB < net.shared_backends[0].window.end
+    assert net.memory.end <= linux.physical < 16 * _GIB < net.shared_backends[0].window.end
     assert net.pci_wide
     assert _are_apart([net.pci_wide.region, *_guest_ranges(placed, 0)])
 
@@ -458,6 +461,18 @@ def test_no_room_in_guest_addresses(monkeypatch: pytest.MonkeyPatch) -> None:
         match=r"^test.toml:20: shared device 'lan': partition 'net' has no 32768 KiB of guest",
     ):
         _made(system, board)
+
+
+def test_registers_are_below_the_end_of_guest_addresses() -> None:
+    """They are behind the RAM, which ends there."""
+    board = replace(_BOARD, memory=(1 << 39) - 64 * _MIB, memory_bytes=64 * _MIB)
+    net = replace(_NET, dma=Dma.NONE, pci=(), memory_bytes=2 * _MIB)
+    linux = replace(_LINUX, memory_bytes=16 * _MIB)
+    placed = _made(_system(_ALL, partitions=(net, linux)), board)
+    with pytest.raises(
+        UserError, match=r"^test.toml: partition 'linux' has the registers of shared device 'lan'"
+    ):
+        check_places(placed)
 
 
 def test_no_interrupt_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
