@@ -92,6 +92,13 @@ static void command(uint32_t number)
     set(VIRTIO_MMIO_QUEUE_NOTIFY, 1);
 }
 
+/* Waits until the back-end has taken the command. */
+static void wait_until_taken(void)
+{
+    while (read32(memory + COMMAND) != 0) {
+    }
+}
+
 static void ask(uint32_t number)
 {
     command(number);
@@ -129,6 +136,7 @@ void guest_main(void)
     }
     print("client: resets done\n");
     command(RESTART);
+    wait_until_taken();
     ask(20);
     print_link("client: back-end restarted");
     if (END == RESTART) {
@@ -136,8 +144,7 @@ void guest_main(void)
     }
     command(END);
     if (END == HANG) { /* this driver stops while it is served */
-        while (read32(memory + COMMAND) != 0) {
-        }
+        wait_until_taken();
         (void)call(SYSTEM_RESET, 0, 0, 0);
     }
     wait_for(VIRTIO_MMIO_INTERRUPT_CONFIG);
