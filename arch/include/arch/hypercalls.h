@@ -81,7 +81,8 @@ enum call_result {
  * accesses any ring (arch/shared_device.h). */
 #define CALL_SHARED_DEVICE_ACKNOWLEDGE 0x86000023u
 /* Changes W2 bits 31:16 bytes, 8 at most, of the configuration space from W2 bits 15:0 on to those
- * of X3, the first in bits 7:0, and tells the driver. CALL_NOT_SUPPORTED if it has no such bytes. */
+ * of X3, the first in bits 7:0, and tells the driver. CALL_NOT_SUPPORTED if it has no such bytes.
+ */
 #define CALL_SHARED_DEVICE_CONFIGURE 0xc6000024u
 /* The device can't go on until the driver resets it (VIRTIO 1.3, 2.1.2). */
 #define CALL_SHARED_DEVICE_FAIL 0x86000025u
