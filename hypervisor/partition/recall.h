@@ -3,9 +3,9 @@
  * Recalls cores from their guests. A guest with direct interrupts can feign an active interrupt of
  * the highest priority, so that no interrupt reaches its core any more (docs/decisions/0013). When
  * its stage 2 is taken away, it enters its monitor at its next instruction all the same. There the
- * feigned priority is cleared, and the hypervisor's interrupts are handled. If nothing is requested
- * of the partition, its stage 2 is given back, and the guest goes on. So a core may be recalled at
- * any time, also without a reason (docs/decisions/0039).
+ * hypervisor's interrupts are handled, without the guest's active priorities. If nothing is
+ * requested of the partition, its stage 2 is given back, and the guest goes on. So a core may be
+ * recalled at any time, also without a reason (docs/decisions/0039).
  */
 #ifndef PARTITION_RECALL_H
 #define PARTITION_RECALL_H

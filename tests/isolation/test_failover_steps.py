@@ -297,6 +297,19 @@ def _taker_fails(run: _Steps, look: int) -> None:
     run.await_waiting_now(run.standby)
 
 
+def _card_is_given_away(run: _Steps, look: int) -> None:
+    """Give the card back to the owner that fails. The standby may get it first, or never see it.
+    The next look checks that its timer still wakes it up."""
+    readies = run.readies()
+    with run.standby_held(look):
+        posted = _Posted(functools.partial(run.give, run.owner))
+    assert posted.answer().result == 0
+    run.await_ready(readies)
+    name = re.findall(rf"(?m)^(\w+)\| {READY}", run.guest.console())[-1]
+    run.owner = next(each for each in _NAMES if _NAMES[each] == name)
+    run.await_waiting_now(run.standby)
+
+
 _FEW = (1, 2, 6)
 
 
@@ -305,7 +318,11 @@ _FEW = (1, 2, 6)
 )
 @pytest.mark.parametrize(
     "act",
-    [_taker_fails, pytest.param(_taker_stops, marks=pytest.mark.long)],
+    [
+        _taker_fails,
+        _card_is_given_away,
+        pytest.param(_taker_stops, marks=pytest.mark.long),
+    ],
     ids=lambda each: each.__name__.strip("_"),
 )
 def test_taker_is_held_at_an_exit(
