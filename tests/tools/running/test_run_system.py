@@ -10,17 +10,27 @@ import pytest
 
 from bulkhead.errors import UserError
 from bulkhead.running import reach
+from bulkhead.running.clients import with_addresses
 from bulkhead.running.qemu import Forward, UserNetwork
 from bulkhead.running.qemu_devices import check_devices
 from bulkhead.running.reach import IPERF, Guest, parse_forward
 from bulkhead.running.run import RunOptions
-from bulkhead.running.run_system import guests_of, run_system
+from bulkhead.running.run_system import cards_of, guests_of, run_system
 from bulkhead.settings import Settings
 from bulkhead.system import board_tree
 from bulkhead.system.emulated import parse_device
 from bulkhead.system.images import programs
 from bulkhead.system.machine import machine
-from bulkhead.system.model import Console, Dma, Partition, PciAddress, System
+from bulkhead.system.model import (
+    Access,
+    Console,
+    Dma,
+    Partition,
+    PciAddress,
+    SharedDevice,
+    SharedKind,
+    System,
+)
 
 MIB = 1 << 20
 NET = Partition("net", (0,), 64 * MIB, "demo", None, "", (), (PciAddress(0, 2, 0),), Dma.SMMU,
@@ -60,7 +70,7 @@ def test_machine_has_no_unused_smmu() -> None:
 def test_networks_have_ports_of_their_own() -> None:
     first, second, third = guests_of(system(NET, LINUX, NET), [])
     assert first == Guest("net", "52:54:00:12:34:56", {80: 8080, 7: 7007, 9: 9009, 5001: 5001})
-    assert second == Guest("linux", "52:54:00:12:34:57", {5001: 15001}, (IPERF,))
+    assert second == Guest("linux", "52:54:00:12:34:57", {5001: 15001}, (IPERF,), 1)
     assert third.ports == {80: 28080, 7: 27007, 9: 29009, 5001: 25001}
 
 
@@ -90,8 +100,9 @@ def test_commands_are_never_cut(
     monkeypatch.setenv("COLUMNS", columns)
     foreign = replace(NET, name="other", image="./Image")
     chosen = [parse_forward(text) for text in ("linux:22=2222", "other:80=28080")]
-    guests = guests_of(system(NET, LINUX, foreign), chosen)
-    with reach.connect(guests, tap=False) as connection:
+    both = system(NET, LINUX, foreign)
+    guests = guests_of(both, chosen)
+    with reach.connect(guests, cards_of(both), tap=False) as connection:
         assert connection.networks == [
             UserNetwork([Forward(*each) for each in guest.ports.items()]) for guest in guests
         ]
@@ -119,7 +130,7 @@ def test_ports_that_no_image_of_ours_serves_are_not_forwarded(
 ) -> None:
     (guest,) = guests_of(system(replace(partition, name="own")), [])
     assert (guest.ports, guest.services) == ({}, ())
-    with reach.connect([guest], tap=False) as connection:
+    with reach.connect([guest], cards_of(system(partition)), tap=False) as connection:
         assert connection.networks == [UserNetwork([])]
     assert capsys.readouterr().out == (
         "(no port is forwarded to own; --forward own:22=2222 forwards port 22)\n"
@@ -128,15 +139,69 @@ def test_ports_that_no_image_of_ours_serves_are_not_forwarded(
     assert guest.ports == {80: 8080}
 
 
+def behind(client: str, number: int = 0) -> SharedDevice:
+    mac = bytes([2, 0, 0, 0, 0, number])
+    return SharedDevice(f"lan{number}", SharedKind.NET, client, "net", mac, 1, access=Access.ALL)
+
+
+BACKEND = replace(NET, image="backend")
+BEHIND = replace(ALONE, name="services", cores=(2,))
+OTHER = replace(LINUX, cores=(3,), pci=(), dma=Dma.NONE)
+
+
+def test_clients_of_a_shared_card_have_ports_and_addresses() -> None:
+    both = replace(
+        system(BACKEND, BEHIND, OTHER), shared_devices=(behind("services"), behind("linux", 1))
+    )
+    first, second = guests_of(both, [])
+    assert first == Guest(
+        "services", "02:00:00:00:00:00", {80: 8080, 7: 7007, 9: 9009, 5001: 5001},
+        is_client=True, address="10.0.2.16",
+    )  # fmt: skip
+    assert (second.ports, second.address) == ({5001: 15001}, "10.0.2.17")
+    with reach.connect([first, second], cards_of(both), tap=False) as connection:
+        (network,) = connection.networks
+    (options,) = network.options("net0")[1:]
+    assert "hostfwd=tcp:127.0.0.1:8080-10.0.2.16:80" in options
+    assert "hostfwd=tcp:127.0.0.1:15001-10.0.2.17:5001" in options
+    _, services, linux = with_addresses(both, [first, second]).partitions
+    assert services.arguments == "ip=10.0.2.16/24,10.0.2.2"
+    assert linux.arguments == "address=10.0.2.17 gateway=10.0.2.2"
+
+
+def test_an_address_of_the_system_file_stays() -> None:
+    own = replace(BEHIND, arguments="report=0 ip=10.0.2.77/24")
+    both = replace(system(BACKEND, own), shared_devices=(behind("services"),))
+    (guest,) = guests_of(both, [])
+    assert guest.address == "10.0.2.77"
+    assert with_addresses(both, [guest]) == both
+
+
+def test_a_client_without_a_known_address_is_reached_by_a_tap(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    foreign = replace(BEHIND, name="other", image="./Image")
+    both = replace(system(BACKEND, foreign), shared_devices=(behind("other"),))
+    guests = guests_of(both, [])
+    reach.check(guests, [], tap=False)
+    with reach.connect(guests, cards_of(both), tap=False) as connection:
+        assert connection.networks == [UserNetwork([])]
+    assert capsys.readouterr().out == "(other has its address by DHCP: --net tap reaches it)\n"
+    chosen = [parse_forward("other:22=2222")]
+    with pytest.raises(UserError, match="no port can be forwarded to partition 'other'"):
+        reach.check(guests_of(both, chosen), chosen, tap=False)
+
+
 def test_bare_programs_have_the_ports_that_they_serve() -> None:
     assert {each.guest_port for each in reach.offers("demo")} == {80, 7, 9, 5001}
     assert {each for name in programs() if name != "demo" for each in reach.offers(name)} == set()
 
 
 def test_services_of_linux_with_channels(capsys: pytest.CaptureFixture[str]) -> None:
-    guests = guests_of(system(replace(LINUX, image="linux-channels")), [])
+    alone = system(replace(LINUX, image="linux-channels"))
+    guests = guests_of(alone, [])
     assert guests[0].ports == {80: 8080, 5001: 5001}
-    with reach.connect(guests, tap=False):
+    with reach.connect(guests, cards_of(alone), tap=False):
         pass
     lines = [line.split(maxsplit=1) for line in capsys.readouterr().out.splitlines()]
     assert ["linux", "live plot   http://127.0.0.1:8080/"] in lines
@@ -160,7 +225,7 @@ def test_programs_to_reach_a_guest_that_are_missing_are_named(
     monkeypatch.setattr(
         "bulkhead.setup.packages.program", lambda name: None if name in missing else name
     )
-    with reach.connect(guests_of(system(NET), []), tap=False):
+    with reach.connect(guests_of(system(NET), []), cards_of(system(NET)), tap=False):
         pass
     lines = capsys.readouterr().out.splitlines()
     assert [line for line in lines if "installed" in line] == ([note] if note else [])

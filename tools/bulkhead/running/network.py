@@ -52,13 +52,19 @@ def stable_address_6(mac: str) -> str:
 
 
 @dataclass(frozen=True)
-class Tap:
-    """A tap device in a namespace: its name, and the addresses of its guest."""
+class Station:
+    """A guest on a namespace's network: its MAC, and the addresses that it gets."""
 
-    interface: str
     mac: str
     address: str
     address_6: str
+
+
+@dataclass(frozen=True)
+class Tap(Station):
+    """A tap device in a namespace, and the guest that owns its card."""
+
+    interface: str
 
 
 class Namespace:
@@ -72,6 +78,7 @@ class Namespace:
     def __init__(self, number: int = 0, megabits: int | None = None) -> None:
         self.name = f"bulkhead-{os.getpid()}" + (f"-{number}" if number else "")
         self.taps: list[Tap] = []
+        self.stations: list[Station] = []  # guests without a tap of their own
         self._megabits = megabits
         self._host = "bridge0" if megabits is None else "host0"
         self._folder = Path(tempfile.mkdtemp(prefix="bulkhead-net-"))
@@ -134,16 +141,25 @@ class Namespace:
     def add_tap(self, mac: str) -> Tap:
         """Make a tap device for a guest with this MAC."""
         number = len(self.taps)
-        tap = Tap(f"tap{number}", mac, f"10.77.0.{10 + number}", stable_address_6(mac))
+        address = f"10.77.0.{10 + number}"
+        tap = Tap(mac, address, stable_address_6(mac), f"tap{number}")
         self._ip("tuntap", "add", "dev", tap.interface, "mode", "tap")
         self._ip("link", "set", tap.interface, "master", "bridge0")
         self._ip("link", "set", tap.interface, "up")
         self.taps.append(tap)
         return tap
 
+    def add_station(self, mac: str) -> Station:
+        """Keep addresses for a guest that is behind another one's tap."""
+        address = f"10.77.0.{50 + len(self.stations)}"
+        station = Station(mac, address, stable_address_6(mac))
+        self.stations.append(station)
+        return station
+
     def serve_addresses(self) -> None:
-        """Start DHCP, with a fixed address for each tap's guest, and IPv6 router advertisements."""
-        reservations = [f"--dhcp-host={tap.mac},{tap.address}" for tap in self.taps]
+        """Start DHCP, with a fixed address for each guest, and IPv6 router advertisements."""
+        stations = [*self.taps, *self.stations]
+        reservations = [f"--dhcp-host={each.mac},{each.address}" for each in stations]
         program = packages.program("dnsmasq")
         if program is None:
             raise UserError("dnsmasq is missing", "call ./bulkhead setup tap")

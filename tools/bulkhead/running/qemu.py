@@ -26,10 +26,14 @@ def escape(value: object) -> str:
 
 @dataclass(frozen=True)
 class Forward:
-    """A port of 127.0.0.1 that is forwarded to a port of the guest."""
+    """A port of 127.0.0.1 that is forwarded to a port of a guest.
+
+    Without an address it is the guest to which QEMU's DHCP server gives its first one.
+    """
 
     guest_port: int
     host_port: int
+    address: str = ""
 
 
 @dataclass(frozen=True)
@@ -43,8 +47,8 @@ class UserNetwork:
         """Return the -netdev options."""
         further = "".join(f",{name}={escape(value)}" for name, value in self.further.items())
         forwards = "".join(
-            f",hostfwd=tcp:127.0.0.1:{forward.host_port}-:{forward.guest_port}"
-            for forward in self.forwards
+            f",hostfwd=tcp:127.0.0.1:{each.host_port}-{each.address}:{each.guest_port}"
+            for each in self.forwards
         )
         return ["-netdev", f"user,id={identity}{forwards}{further}"]
 

@@ -71,7 +71,7 @@ class ChosenForward:
 
 @dataclass(frozen=True)
 class Guest:
-    """A guest with a network card.
+    """A guest with a network card, or behind that of another partition.
 
     `partition` is "" on a bare machine. `ports` maps its TCP ports to host ports in user
     networking. It offers `services`, as far as it has their ports.
@@ -81,11 +81,27 @@ class Guest:
     mac: str
     ports: dict[int, int]
     services: Sequence[Service] = SERVICES
+    card: int = 0  # number of the card
+    is_client: bool = False  # the card is another partition's
+    address: str = ""  # of a client on QEMU's own network; "": not known
+
+    @property
+    def is_forwarded(self) -> bool:
+        """Return True if QEMU's own network can forward ports to it."""
+        return bool(self.address) or not self.is_client
+
+
+@dataclass(frozen=True)
+class Card:
+    """A network card of the machine, and the partition that owns it; "" on a bare machine."""
+
+    partition: str
+    mac: str
 
 
 @dataclass(frozen=True)
 class Connection:
-    """A network for each guest, and the words that stand before QEMU's command."""
+    """A network for each card, and the words that stand before QEMU's command."""
 
     networks: Sequence[Network]
     prefix: Sequence[str] = ()
@@ -114,7 +130,19 @@ def check(guests: Sequence[Guest], chosen: Sequence[ChosenForward], *, tap: bool
                 "--forward has no meaning with --net tap", "remove it: every port is reachable"
             )
     else:
-        _check_ports(guests)
+        _check_addresses(guests, chosen)
+        _check_ports([guest for guest in guests if guest.is_forwarded])
+
+
+def _check_addresses(guests: Sequence[Guest], chosen: Sequence[ChosenForward]) -> None:
+    """Refuse forwards to guests whose address on QEMU's network is not known."""
+    for guest in guests:
+        if not guest.is_forwarded and any(each.partition == guest.partition for each in chosen):
+            raise UserError(
+                f"no port can be forwarded to partition '{guest.partition}', which is behind a "
+                "shared card and has its address by DHCP",
+                "call with --net tap, or remove --forward",
+            )
 
 
 def _check_ports(guests: Sequence[Guest]) -> None:
@@ -134,20 +162,23 @@ def _check_ports(guests: Sequence[Guest]) -> None:
 
 
 @contextmanager
-def connect(guests: Sequence[Guest], *, tap: bool) -> Iterator[Connection]:
-    """Make the networks, and print how to reach the guests on them."""
+def connect(guests: Sequence[Guest], cards: Sequence[Card], *, tap: bool) -> Iterator[Connection]:
+    """Make the networks of the cards, and print how to reach the guests on them."""
     if not tap:
-        yield _on_forwards(guests)
+        yield _on_forwards(guests, cards)
         return
     with network.Namespace() as namespace:
-        yield _on_taps(guests, namespace)
+        yield _on_taps(guests, cards, namespace)
 
 
-def _on_forwards(guests: Sequence[Guest]) -> Connection:
-    rows = [row for guest in guests for row in _rows(guest, "127.0.0.1", guest.ports, "")]
+def _on_forwards(guests: Sequence[Guest], cards: Sequence[Card]) -> Connection:
+    forwarded = [guest for guest in guests if guest.is_forwarded]
+    rows = [row for guest in forwarded for row in _rows(guest, "127.0.0.1", guest.ports, "")]
     _print_rows(rows)
     for guest in guests:
-        if guest.partition and not guest.ports:
+        if not guest.is_forwarded:
+            print(f"({guest.partition} has its address by DHCP: --net tap reaches it)", flush=True)
+        elif guest.partition and not guest.ports:
             print(
                 f"(no port is forwarded to {guest.partition}; "
                 f"--forward {guest.partition}:22=2222 forwards port 22)",
@@ -157,22 +188,37 @@ def _on_forwards(guests: Sequence[Guest]) -> Connection:
         print("(ping needs --net tap: user networking forwards TCP only)", flush=True)
         _name_missing_programs(rows)
     return Connection(
-        [UserNetwork([Forward(*pair) for pair in guest.ports.items()]) for guest in guests]
+        [
+            UserNetwork(
+                [each for guest in forwarded if guest.card == number for each in _to(guest)]
+            )
+            for number, _ in enumerate(cards)
+        ]
     )
 
 
-def _on_taps(guests: Sequence[Guest], namespace: network.Namespace) -> Connection:
-    taps = [namespace.add_tap(guest.mac) for guest in guests]
+def _to(guest: Guest) -> list[Forward]:
+    return [Forward(port, host, guest.address) for port, host in guest.ports.items()]
+
+
+def _on_taps(
+    guests: Sequence[Guest], cards: Sequence[Card], namespace: network.Namespace
+) -> Connection:
+    taps = [namespace.add_tap(card.mac) for card in cards]
+    stations: list[network.Station] = [
+        namespace.add_station(guest.mac) if guest.is_client else taps[guest.card]
+        for guest in guests
+    ]
     namespace.serve_addresses()
     prefix = f"ip netns exec {namespace.name}"
     rows: list[_Row] = []
-    for guest, tap in zip(guests, taps, strict=True):
-        rows.append((guest.partition, "ping", f"{prefix} ping {tap.address}"))
-        rows += _rows(guest, tap.address, {port: port for port in guest.ports}, prefix)
+    for guest, station in zip(guests, stations, strict=True):
+        rows.append((guest.partition, "ping", f"{prefix} ping {station.address}"))
+        rows += _rows(guest, station.address, {port: port for port in guest.ports}, prefix)
     _print_rows(rows)
     addresses = ", ".join(
-        f"{guest.partition} {tap.address_6}".strip()
-        for guest, tap in zip(guests, taps, strict=True)
+        f"{guest.partition} {station.address_6}".strip()
+        for guest, station in zip(guests, stations, strict=True)
     )
     print(
         f"(IPv6: {addresses}; the network namespace {namespace.name} is removed at the end)",

@@ -17,7 +17,7 @@ from bulkhead.running import attach, reach
 from bulkhead.running.console_pipe import ConsolePipe, Explain
 from bulkhead.running.guest import die_with_parent
 from bulkhead.running.qemu import MAC, Machine, NetworkCard
-from bulkhead.running.reach import ChosenForward, Guest
+from bulkhead.running.reach import Card, ChosenForward, Guest
 from bulkhead.settings import Settings
 from bulkhead.setup import packages
 from bulkhead.system.images import programs
@@ -57,7 +57,7 @@ def run(options: RunOptions, settings: Settings) -> int:
     image = build.guest_image(options.name, options.compiler)
     with (
         attach.serve_bare(options.name) as served,
-        reach.connect(guests, tap=options.tap) as connection,
+        reach.connect(guests, [Card("", MAC)], tap=options.tap) as connection,
     ):
         cards = [NetworkCard(each, options.transport) for each in connection.networks]
         machine = _machine(image, cards, options, served.arguments)

@@ -10,8 +10,9 @@ from bulkhead import console
 from bulkhead.errors import UserError
 from bulkhead.output_path import check_output_path
 from bulkhead.running import attach, reach
+from bulkhead.running.clients import clients_of, has_address, with_addresses
 from bulkhead.running.qemu_devices import check_devices
-from bulkhead.running.reach import ChosenForward, Guest, Service
+from bulkhead.running.reach import Card, ChosenForward, Guest, Service
 from bulkhead.running.run import RunOptions, boot
 from bulkhead.settings import Settings
 from bulkhead.setup import packages
@@ -37,13 +38,15 @@ def run_system(options: RunOptions, settings: Settings) -> int:
     groups = {"run"} | ({"tap"} if options.tap else set())
     packages.ensure(groups | package_groups(system, options.compiler), settings)
     check_devices(system)
+    if not options.tap:
+        system = with_addresses(system, guests)
     assembled = assemble(system, board, settings, options.compiler)
     with attach.serve(assembled.layout) as served:
         extra = [*served.arguments, *options.extra]
         _print_partitions(system)
         show_shared_cores(system, board, console.results())
         print(flush=True)
-        with reach.connect(guests, tap=options.tap) as connection:
+        with reach.connect(guests, cards_of(system), tap=options.tap) as connection:
             made = machine(
                 system, board, assembled.image, lambda n: connection.networks[n], extra, options.wav
             )
@@ -78,23 +81,36 @@ def _check_wav(options: RunOptions, system: System) -> None:
         raise UserError(f"no partition of {show(system.name)} has sound", "remove --wav")
 
 
-def guests_of(system: System, chosen: Sequence[ChosenForward]) -> list[Guest]:
-    """Return the guests with a network card, in the order of the PCI functions.
+def cards_of(system: System) -> list[Card]:
+    """Return the network cards, in the order of the PCI functions."""
+    return [Card(owner.name, mac(number)) for number, (owner, _) in enumerate(functions(system))]
 
-    A chosen forward applies to the first card of its partition, or to the first of the system.
+
+def guests_of(system: System, chosen: Sequence[ChosenForward]) -> list[Guest]:
+    """Return the guests with a network: those with a card, then those behind another one's.
+
+    A chosen forward applies to the first guest of its partition, or to the first of the system.
     """
     guests = [
-        Guest(
-            partition.name,
-            mac(number),
-            {
-                each.guest_port: each.host_port + number * _PORTS_APART
-                for each in _services(partition)
-            },
-            _services(partition),
-        )
-        for number, (partition, _) in enumerate(functions(system))
+        Guest(owner.name, mac(number), {}, _services(owner), number)
+        for number, (owner, _) in enumerate(functions(system))
+        if has_address(owner)
     ]
+    guests += [
+        Guest(
+            each.partition.name,
+            each.device.mac.hex(":"),
+            {},
+            _services(each.partition),
+            each.card,
+            is_client=True,
+            address=each.address,
+        )
+        for each in clients_of(system)
+    ]
+    for number, guest in enumerate(guests):
+        for service in guest.services:
+            guest.ports[service.guest_port] = service.host_port + number * _PORTS_APART
     for each in chosen if guests else ():
         of = [guest for guest in guests if each.partition in ("", guest.partition)]
         if not of:
