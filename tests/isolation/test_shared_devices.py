@@ -44,10 +44,12 @@ _MIB = 1 << 20
 _HEAD = struct.pack(
     "<QII", description.MAGIC, description.VERSION, len(bytes(description.Description()))
 )
+_BY_WEIGHT = '[[core]]\nnumbers = [0]\nscheduler = "credit"\nquantum = "10 ms"\n'
 _WAYS = {
     "direct": ((0, 1), 'interrupts = "direct"'),
     "listed": ((0, 1), 'interrupts = "listed"'),
     "budgets": ((0, 0), 'budget = "400 us"\nperiod = "1 ms"'),
+    "weights": ((0, 0), "weight = 256"),
 }
 
 
@@ -83,6 +85,7 @@ def _boot(start_guest: StartGuest, folder: Path, way: str, end: str) -> GuestPro
     file = folder / "system.toml"
     file.write_text(
         'board = "qemu-virt"\n'
+        + (_BY_WEIGHT if way == "weights" else "")
         + "".join(
             _PARTITION.format(name, core, more) for name, core in zip(names, cores, strict=True)
         )
