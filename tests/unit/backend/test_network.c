@@ -271,6 +271,7 @@ static void test_card_without_room(void **state)
     (void)send_plain(0, CARD_STATION, 5);
     settle();
     assert_int_equal(station_sent(0), 1);
+    fixture.card_limit = UINT32_MAX;
     network_set_card(&fixture.network, &(struct network_card){0});
     (void)send_plain(0, CARD_STATION, 5);
     settle();
@@ -394,6 +395,12 @@ static void test_reset_with_a_frame_on_its_way(void **state)
     fixture.card_room = 10;
     settle();
     assert_int_equal(fixture.card_count, 0);
+    station_start(0, ALL);
+    (void)send_plain(0, CARD_STATION, 2);
+    settle();
+    assert_int_equal(fixture.card_count, 1);
+    expect_card(0, 2);
+    assert_int_equal(station_sent(0), 1);
     fixture_end();
 }
 
@@ -523,6 +530,28 @@ static void test_floods(void **state)
     assert_in_range(flood(0xff, 1), 70, 80); /* a broadcast costs as much as three frames */
 }
 
+/* Client 0 makes chains available that are no frames. They cost as much as frames. */
+static void test_flood_of_bad_chains(void **state)
+{
+    const uint64_t *bad = &fixture.clients[0].net.statistics.transmit_bad;
+
+    (void)state;
+    begin(ALL);
+    for (unsigned rounds = 0; rounds < 200; rounds++) {
+        make_frame(frame, FRAME_BYTES, CARD_STATION, 2, rounds);
+        for (unsigned i = 0; i < 2; i++) {
+            (void)station_sent(i);
+            while (station_send(i, plain_header, frame, i == 0 ? 13 : FRAME_BYTES, false) != NULL) {
+            }
+        }
+        (void)turn_round(8);
+    }
+    /* A frame of 100 bytes costs as much as 1.7 of the least cost. */
+    assert_true(*bad < 2 * fixture.card_count + 2 * RING);
+    assert_true(*bad > fixture.card_count);
+    fixture_end();
+}
+
 static void test_copies(void **state)
 {
     uint64_t seed = 1;
@@ -602,6 +631,7 @@ int main(void)
         cmocka_unit_test(test_sleep),
         cmocka_unit_test(test_limit),
         cmocka_unit_test(test_floods),
+        cmocka_unit_test(test_flood_of_bad_chains),
         cmocka_unit_test(test_copies),
     };
 
