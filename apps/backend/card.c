@@ -65,8 +65,8 @@ static const struct virtio_net_parameters parameters = {
 
 static bool allocate(struct card *card)
 {
-    size_t buffers = CARD_RECEIVE_BUFFERS * CARD_RECEIVE_BYTES / PAGE_BYTES;
-    size_t packets = CARD_PACKETS * CARD_PACKET_BYTES / PAGE_BYTES;
+    size_t buffers = (size_t)CARD_RECEIVE_BUFFERS * CARD_RECEIVE_BYTES / PAGE_BYTES;
+    size_t packets = (size_t)CARD_PACKETS * CARD_PACKET_BYTES / PAGE_BYTES;
     uint8_t *memory = page_allocate(buffers + packets, PAGE_BYTES);
 
     if (memory == NULL) {
