@@ -9,6 +9,7 @@
 #include "card.h"
 #include "devices.h"
 #include "kernel/application.h"
+#include "kernel/devicetree.h"
 #include "kernel/memory.h"
 #include "kernel/print.h"
 #include "kernel/thread.h"
@@ -23,9 +24,10 @@
 /* Frames in a round, from the card and from clients. */
 #define ROUND_FRAMES 64u
 
-/* Time for which the thread looks for work before it asks to be notified: a notification costs the
- * client an exit, and a saturated client is never without work for so long. */
-#define POLL (50 * NANOSECONDS_PER_MICROSECOND)
+/* Microseconds for which the thread looks for work before it asks to be notified, unless the boot
+ * argument `poll` says otherwise: a notification costs the client an exit. */
+#define POLL_MICROSECONDS     50u
+#define POLL_MICROSECONDS_MAX 1000000u
 
 #define INTERRUPT_USED 1u /* of CALL_SHARED_DEVICE_INTERRUPT */
 #define STATUS_OFFSET  6u /* of the configuration's status field (VIRTIO 1.3, 5.1.4) */
@@ -158,6 +160,8 @@ static void sleep_until_work(uint64_t until)
 
 static _Noreturn void serve(void)
 {
+    uint64_t poll = NANOSECONDS_PER_MICROSECOND *
+                    boot_argument_number("poll", POLL_MICROSECONDS, 0, POLL_MICROSECONDS_MAX);
     uint64_t worked = time_now();
 
     for (;;) {
@@ -166,7 +170,7 @@ static _Noreturn void serve(void)
 
         if (execute_round(now, &until)) {
             worked = now;
-        } else if (now - worked >= POLL) {
+        } else if (now - worked >= poll) {
             sleep_until_work(until);
         }
     }
