@@ -19,6 +19,9 @@
 #define EXPOSED_MIN 64u
 #define EXPOSED_MAX 256u
 
+_Static_assert(EXPOSED_MIN *CARD_RECEIVE_BYTES >= VIRTIO_NET_LARGE_RECEIVE_BYTES,
+               "the card may receive frames of several segments");
+
 static struct virtio_net_buffer *take_buffer(void *context)
 {
     struct card *card = context;
@@ -51,8 +54,8 @@ static const struct virtio_net_operations operations = {
     .signal = wake,
 };
 
-/* A frame that a card has received whole from several segments (GUEST_TSO) could not be passed on,
- * because the driver does not say how it was divided. */
+/* The exposed buffers hold a frame of several segments (VIRTIO_NET_LARGE_RECEIVE_BYTES), which is
+ * passed on whole to clients that take it. */
 static const struct virtio_net_parameters parameters = {
     .rx_buffers = EXPOSED_MIN,
     .rx_buffers_max = EXPOSED_MAX,
@@ -60,7 +63,6 @@ static const struct virtio_net_parameters parameters = {
     .send_queue = CARD_PACKETS,
     .deferred = true,
     .receive_bytes = CARD_RECEIVE_BYTES,
-    .features_off = VIRTIO_NET_F_GUEST_TSO4 | VIRTIO_NET_F_GUEST_TSO6,
 };
 
 static bool allocate(struct card *card)

@@ -16,6 +16,8 @@
 /* Packets to send: a frame takes one for each CARD_PACKET_BYTES. */
 #define CARD_PACKETS      256u
 #define CARD_PACKET_BYTES 4096u
+/* Buffers of the largest frame that a card makes of several segments. */
+#define CARD_FRAME_BUFFERS (VIRTIO_NET_LARGE_RECEIVE_BYTES / CARD_RECEIVE_BYTES + 1u)
 
 enum card_state {
     CARD_ABSENT,
@@ -36,6 +38,8 @@ struct card {
     uint64_t failures;
     bool is_full;
     struct virtio_net_buffer *free_buffers; /* accessed with interrupts masked */
+    struct virtio_net_buffer *passed;       /* frame that is not done, or NULL; its parts: */
+    struct device_segment segments[CARD_FRAME_BUFFERS];
     struct virtio_net_packet *free_packets;
     unsigned free_packet_count;
     struct virtio_net_buffer buffers[CARD_RECEIVE_BUFFERS];
@@ -57,7 +61,8 @@ struct network_card card_abilities(const struct card *card);
 /* Returns true if the state of the link may have changed, and stores it. */
 bool card_link_changed(struct card *card, bool *is_up);
 
-/* Passes on at most `limit` received frames. Returns their number. */
+/* Passes received frames on, in at most `limit` steps: a frame, or a part of one that a client does
+ * not take whole. Returns their number. */
 unsigned card_receive(struct card *card, unsigned limit, struct network *network);
 /* Returns true if there is room for any frame; also if the card has sent nothing for a while: its
  * frames are then lost, so that clients reach each other. */

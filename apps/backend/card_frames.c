@@ -6,8 +6,9 @@
 #include "kernel/interrupt.h"
 
 /* The memory of a packet: its header is in front of the frame's bytes (virtio/net.h). */
-#define PACKET_ROOM (CARD_PACKET_BYTES - VIRTIO_NET_HEADER_BYTES)
-#define PIECES_MAX  ((DEVICE_NET_FRAME_MAX + PACKET_ROOM - 1) / PACKET_ROOM)
+#define PACKET_ROOM      (CARD_PACKET_BYTES - VIRTIO_NET_HEADER_BYTES)
+#define TCP_HEADER_BYTES 20u /* without options */
+#define PIECES_MAX       ((DEVICE_NET_FRAME_MAX + PACKET_ROOM - 1) / PACKET_ROOM)
 
 /* Gives the buffers of a frame back. */
 static void put_buffers(struct card *card, struct virtio_net_buffer *buffer)
@@ -23,27 +24,49 @@ static void put_buffers(struct card *card, struct virtio_net_buffer *buffer)
     }
 }
 
-/* Describes a received frame. Returns false if it is in too many buffers: frames of the MTU are
- * not. */
-static bool describe(const struct virtio_net_buffer *buffer, struct device_segment segments[],
-                     unsigned limit, struct device_net_frame *frame)
+/* Describes a received frame in card->segments. Returns false if it is in too many buffers: a
+ * device makes no frame that is larger than CARD_FRAME_BUFFERS. */
+static bool describe(struct card *card, const struct virtio_net_buffer *buffer,
+                     struct device_net_frame *frame)
 {
     uint32_t skip = VIRTIO_NET_HEADER_BYTES;
 
     *frame = (struct device_net_frame){
-        .segments = segments,
+        .segments = card->segments,
         .checksum_valid = buffer->checksum == VIRTIO_NET_CHECKSUM_VALID,
         .checksum_partial = buffer->checksum == VIRTIO_NET_CHECKSUM_PARTIAL,
-        .checksum_start = buffer->checksum_start,
-        .checksum_offset = buffer->checksum_offset,
     };
+    if (frame->checksum_partial) {
+        frame->checksum_start = buffer->checksum_start;
+        frame->checksum_offset = buffer->checksum_offset;
+        frame->gso = (enum device_net_gso)buffer->gso_type;
+        frame->gso_bytes = buffer->gso_bytes;
+        frame->header_bytes = (uint16_t)(buffer->checksum_start + TCP_HEADER_BYTES);
+    }
     for (; buffer != NULL; buffer = buffer->rest, skip = 0) {
-        if (frame->count == limit) {
+        if (frame->count == CARD_FRAME_BUFFERS) {
             return false;
         }
-        segments[frame->count++] =
+        card->segments[frame->count++] =
             (struct device_segment){buffer->memory + skip, buffer->frame_bytes};
         frame->bytes += buffer->frame_bytes;
+    }
+    return frame->bytes <= DEVICE_NET_FRAME_MAX;
+}
+
+/* Takes the next received frame, and begins to pass it on. Returns false if there is none. */
+static bool pass_next(struct card *card, struct network *network)
+{
+    struct virtio_net_buffer *buffer = virtio_net_receive(card->net);
+    struct device_net_frame frame;
+
+    if (buffer == NULL) {
+        return false;
+    }
+    if (describe(card, buffer, &frame) && !network_receive(network, &frame)) {
+        card->passed = buffer;
+    } else {
+        put_buffers(card, buffer);
     }
     return true;
 }
@@ -57,17 +80,14 @@ unsigned card_receive(struct card *card, unsigned limit, struct network *network
     }
     (void)virtio_net_poll(card->net);
     for (; count < limit; count++) {
-        struct virtio_net_buffer *buffer = virtio_net_receive(card->net);
-        struct device_segment segments[16];
-        struct device_net_frame frame;
-
-        if (buffer == NULL) {
-            break;
+        if (card->passed == NULL) {
+            if (!pass_next(card, network)) {
+                break;
+            }
+        } else if (network_receive_more(network)) {
+            put_buffers(card, card->passed);
+            card->passed = NULL;
         }
-        if (describe(buffer, segments, sizeof(segments) / sizeof(segments[0]), &frame)) {
-            network_receive(network, &frame);
-        }
-        put_buffers(card, buffer);
     }
     return count;
 }

@@ -95,13 +95,19 @@ void network_begin(struct network *network, uint64_t now)
     }
 }
 
-void network_receive(struct network *network, const struct device_net_frame *frame)
+bool network_receive(struct network *network, const struct device_net_frame *frame)
+{
+    if (transfer_begin(network, &network->from_card, FRAME_SWITCH_CARD, frame) == 0) {
+        network->moved++;
+        return true;
+    }
+    return network_receive_more(network);
+}
+
+bool network_receive_more(struct network *network)
 {
     network->moved++;
-    if (transfer_begin(network, &network->from_card, FRAME_SWITCH_CARD, frame) != 0) {
-        while (transfer_step(network, &network->from_card) == TRANSFER_MORE) {
-        }
-    }
+    return transfer_step(network, &network->from_card) != TRANSFER_MORE;
 }
 
 /* Takes the client's next frame. Returns false if it has none. Chains that are no frames are work

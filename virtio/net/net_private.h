@@ -42,6 +42,8 @@ struct net_header {
 
 #define HEADER_NEEDS_CHECKSUM  0x1u /* VIRTIO_NET_HDR_F_NEEDS_CSUM */
 #define HEADER_DATA_VALID      0x2u /* VIRTIO_NET_HDR_F_DATA_VALID */
+#define HEADER_GSO_TYPE        1u   /* offset of gso_type */
+#define HEADER_GSO_BYTES       4u   /* offset of gso_size */
 #define HEADER_CHECKSUM_START  6u   /* offset of csum_start */
 #define HEADER_CHECKSUM_OFFSET 8u   /* offset of csum_offset */
 #define HEADER_BUFFERS         10u  /* offset of num_buffers */

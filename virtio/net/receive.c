@@ -111,24 +111,41 @@ static inline uint16_t read_header16(const volatile uint8_t *field)
     return (uint16_t)(field[0] | field[1] << 8);
 }
 
-/* NEEDS_CSUM: reads csum_start and csum_offset (5.1.6.4). Not inlined, because most frames do not
- * need it. */
-static __attribute__((noinline)) void read_partial_checksum(struct virtio_net_buffer *buffer,
+/* Reads gso_type and gso_size. A type that was not negotiated, or without a size, counts as none: a
+ * device must not set it (5.1.6.4.1). */
+static void read_segmentation(const struct virtio_net *net, struct virtio_net_buffer *buffer,
+                              const volatile uint8_t *header)
+{
+    uint8_t type = header[HEADER_GSO_TYPE];
+    bool is_accepted =
+        (type == VIRTIO_NET_GSO_TCPV4 && (net->features & VIRTIO_NET_F_GUEST_TSO4) != 0) ||
+        (type == VIRTIO_NET_GSO_TCPV6 && (net->features & VIRTIO_NET_F_GUEST_TSO6) != 0);
+
+    buffer->gso_bytes = read_header16(header + HEADER_GSO_BYTES);
+    buffer->gso_type =
+        is_accepted && buffer->gso_bytes != 0 ? (enum virtio_net_gso)type : VIRTIO_NET_GSO_NONE;
+}
+
+/* NEEDS_CSUM: reads csum_start and csum_offset (5.1.6.4), and how the frame was made of segments,
+ * for which NEEDS_CSUM has to be set, too. Not inlined, because most frames do not need it. */
+static __attribute__((noinline)) void read_partial_checksum(const struct virtio_net *net,
+                                                            struct virtio_net_buffer *buffer,
                                                             const volatile uint8_t *header)
 {
+    read_segmentation(net, buffer, header);
     buffer->checksum = VIRTIO_NET_CHECKSUM_PARTIAL;
     buffer->checksum_start = read_header16(header + HEADER_CHECKSUM_START);
     buffer->checksum_offset = read_header16(header + HEADER_CHECKSUM_OFFSET);
 }
 
-/* Reads the flags of the header. Owners need no other field. */
+/* Reads the flags of the header, and the fields that they say are valid. */
 static inline void read_checksum(const struct virtio_net *net, struct virtio_net_buffer *buffer)
 {
     const volatile uint8_t *header = buffer->memory + VIRTIO_NET_HEADER_BYTES - net->header_bytes;
     uint8_t flags = header[0];
 
     if ((flags & HEADER_NEEDS_CHECKSUM) != 0) {
-        read_partial_checksum(buffer, header);
+        read_partial_checksum(net, buffer, header);
     } else if ((flags & HEADER_DATA_VALID) != 0) {
         buffer->checksum = VIRTIO_NET_CHECKSUM_VALID;
     }

@@ -161,8 +161,12 @@ void network_set_link(struct network *network, bool is_up);
 
 /* Begins a round. */
 void network_begin(struct network *network, uint64_t now);
-/* Passes a frame from the card on to the clients. frame->gso is NONE. */
-void network_receive(struct network *network, const struct device_net_frame *frame);
+/* Passes a frame from the card on to a client, or the first of its segments if the client does not
+ * take it whole. Returns true if the frame is done. Otherwise frame->segments stay as they are
+ * until network_receive_more() returns true, before which there is no other network_receive(). */
+bool network_receive(struct network *network, const struct device_net_frame *frame);
+/* Passes the same frame on to the next client, or its next segment. Returns true if it is done. */
+bool network_receive_more(struct network *network);
 
 enum network_answer {
     NETWORK_MORE,    /* `budget` is used up */

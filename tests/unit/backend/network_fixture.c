@@ -295,10 +295,23 @@ void card_receive(const uint8_t *frame, uint32_t bytes)
     const struct device_net_frame received = {.segments = &whole, .count = 1, .bytes = bytes};
 
     memcpy(copy, frame, bytes);
-    network_begin(&fixture.network, fixture.now);
-    network_receive(&fixture.network, &received);
-    network_end(&fixture.network);
+    (void)card_receive_frame(&received);
     free(copy);
+}
+
+unsigned card_receive_frame(const struct device_net_frame *frame)
+{
+    unsigned steps = 1;
+    bool is_done;
+
+    network_begin(&fixture.network, fixture.now);
+    for (is_done = network_receive(&fixture.network, frame); !is_done; steps++) {
+        network_end(&fixture.network); /* each step may be in a round of its own */
+        network_begin(&fixture.network, fixture.now);
+        is_done = network_receive_more(&fixture.network);
+    }
+    network_end(&fixture.network);
+    return steps;
 }
 
 static uint8_t pattern(uint32_t number, uint32_t place)

@@ -87,6 +87,8 @@ enum network_answer turn_round(unsigned budget);
 
 /* A frame from the card. */
 void card_receive(const uint8_t *frame, uint32_t bytes);
+/* The same, with offloads, a step a round. Returns the number of steps. */
+unsigned card_receive_frame(const struct device_net_frame *frame);
 
 /* Writes a frame with a number, and a pattern that follows from it: `from` and `to` are the last
  * bytes of addresses (0xff: broadcast; from 0x80 on: stations behind the card). */

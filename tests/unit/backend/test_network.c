@@ -286,16 +286,21 @@ static void test_card_without_room(void **state)
 #define TCP_START   34u
 #define TCP_HEADERS 54u
 
-static void send_tcp(unsigned from, uint8_t to, uint32_t data, uint32_t mss)
+static void make_tcp(uint8_t to, uint8_t from, uint32_t data)
 {
-    uint8_t header[HEADER];
-
-    make_frame(frame, TCP_HEADERS + data, to, (uint8_t)(from + 1), 1);
+    make_frame(frame, TCP_HEADERS + data, to, from, 1);
     memcpy(frame + 12, "\x08\0\x45\0", 4);
     put16(frame + 16, 0);
     memset(frame + 18, 0, 16);
     frame[23] = 6;
     frame[TCP_START + 12] = 0x50;
+}
+
+static void send_tcp(unsigned from, uint8_t to, uint32_t data, uint32_t mss)
+{
+    uint8_t header[HEADER];
+
+    make_tcp(to, (uint8_t)(from + 1), data);
     make_header(header, 1, mss, TCP_START, 16);
     assert_non_null(station_send(from, header, frame, TCP_HEADERS + data, true));
 }
@@ -350,6 +355,48 @@ static void test_segments_for_a_client(void **state)
     settle();
     assert_int_equal(station_sent(0), 1);
     assert_int_equal(fixture.network.bridge.counters[2].sent.drops[FRAME_DROP_NO_BUFFER], 1);
+    fixture_end();
+}
+
+/* A frame of several segments from the card: whole for a client that takes it, divided for others.
+ */
+static void test_segments_from_the_card(void **state)
+{
+    const struct device_segment parts[] = {{frame, 1000}, {frame + 1000, TCP_HEADERS + 4000}};
+    struct device_net_frame from = {
+        .segments = parts,
+        .count = 2,
+        .bytes = TCP_HEADERS + 5000,
+        .gso = DEVICE_NET_GSO_TCPV4,
+        .gso_bytes = 1000,
+        .header_bytes = TCP_HEADERS,
+        .checksum_partial = true,
+        .checksum_start = TCP_START,
+        .checksum_offset = 16,
+    };
+
+    (void)state;
+    fixture_prepare();
+    fixture_begin();
+    station_start(0, ALL);
+    station_start(1, PLAIN);
+    station_expose(0, 8, 8192);
+    station_expose(1, 8, 2048);
+    make_tcp(1, CARD_STATION, 5000);
+    assert_int_equal(card_receive_frame(&from), 1);
+    assert_int_equal(station_receive(0, received), HEADER + TCP_HEADERS + 5000);
+    assert_memory_equal(received, "\1\1", 2);
+    assert_memory_equal(received + HEADER, frame, TCP_HEADERS + 5000);
+    make_tcp(2, CARD_STATION, 5000);
+    assert_in_range(card_receive_frame(&from), 5, 6);
+    for (unsigned i = 0; i < 5; i++) {
+        assert_int_equal(station_receive(1, received), HEADER + TCP_HEADERS + 1000);
+        assert_memory_equal(received + HEADER + TCP_HEADERS, frame + TCP_HEADERS + 1000 * i, 1000);
+    }
+    expect_none(1);
+    from.bytes = TCP_HEADERS; /* it has no data to divide */
+    from.count = 1;
+    assert_int_equal(card_receive_frame(&from), 1);
     fixture_end();
 }
 
@@ -623,6 +670,7 @@ int main(void)
         cmocka_unit_test(test_card_without_room),
         cmocka_unit_test(test_segments_for_the_card),
         cmocka_unit_test(test_segments_for_a_client),
+        cmocka_unit_test(test_segments_from_the_card),
         cmocka_unit_test(test_driver_that_starts_and_stops),
         cmocka_unit_test(test_reset_with_a_frame_on_its_way),
         cmocka_unit_test(test_driver_without_version_1),

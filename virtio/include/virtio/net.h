@@ -99,6 +99,14 @@ enum virtio_net_checksum {
     VIRTIO_NET_CHECKSUM_VALID,
 };
 
+/* Frames of several TCP segments, which the device divides into frames of the MTU, or has made of
+ * them (5.1.6). The values are the standard's. */
+enum virtio_net_gso {
+    VIRTIO_NET_GSO_NONE = 0,
+    VIRTIO_NET_GSO_TCPV4 = 1,
+    VIRTIO_NET_GSO_TCPV6 = 4,
+};
+
 /* A receive buffer. The owner embeds it beside the memory it describes. */
 struct virtio_net_buffer {
     struct virtio_net_buffer *next; /* for lists of the driver or of the owner */
@@ -111,6 +119,8 @@ struct virtio_net_buffer {
     uint16_t buffers;         /* number of buffers of the frame; undefined in `rest` */
     uint16_t checksum_start;  /* with VIRTIO_NET_CHECKSUM_PARTIAL: as in struct */
     uint16_t checksum_offset; /* virtio_net_packet; both lie inside the frame */
+    uint16_t gso_bytes; /* with VIRTIO_NET_CHECKSUM_PARTIAL: gso_size, not 0 unless gso_type */
+    enum virtio_net_gso gso_type; /* is NONE. For an owner that passes the frame on */
     enum virtio_net_checksum checksum;
 };
 
@@ -118,13 +128,6 @@ struct virtio_net_buffer {
 struct virtio_net_segment {
     uint8_t *memory;
     uint32_t bytes; /* > 0 */
-};
-
-/* Frames that the device segments into frames of the MTU (5.1.6). The values are the standard's. */
-enum virtio_net_gso {
-    VIRTIO_NET_GSO_NONE = 0,
-    VIRTIO_NET_GSO_TCPV4 = 1,
-    VIRTIO_NET_GSO_TCPV6 = 4,
 };
 
 /*

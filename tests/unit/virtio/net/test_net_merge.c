@@ -2,6 +2,7 @@
 /* Tests large received frames: when the driver accepts them, and frames that fill several buffers
  * (5.1.6.4). */
 #include "owner.h"
+#include "virtio/endian.h"
 #include "virtio/features.h"
 #include <string.h>
 
@@ -157,6 +158,46 @@ static void buffers_that_come_one_by_one(void **state)
     owner_finish(&owner);
 }
 
+/* 5.1.6.4.1: a device sets a type only if it was negotiated, with a size, and with NEEDS_CSUM. */
+static void types_of_segmentation(void **state)
+{
+    static const struct {
+        uint8_t flags, type;
+        uint16_t bytes;
+        enum virtio_net_gso expected;
+    } cases[] = {
+        {1, 0, 0, VIRTIO_NET_GSO_NONE},       {1, 0, 9, VIRTIO_NET_GSO_NONE},
+        {1, 1, 1448, VIRTIO_NET_GSO_TCPV4},   {1, 4, 0x1234, VIRTIO_NET_GSO_TCPV6},
+        {1, 1, 0, VIRTIO_NET_GSO_NONE},       {1, 3, 100, VIRTIO_NET_GSO_NONE}, /* UDP */
+        {1, 0x81, 1448, VIRTIO_NET_GSO_NONE}, /* ECN, which was not negotiated */
+    };
+
+    (void)state;
+    for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct virtio_net_buffer *frame;
+        struct ring_chain chain;
+        uint8_t *memory;
+
+        start(ENOUGH);
+        assert_true(fake_pop(0, &chain));
+        memory = fake_memory(&chain.segment[0]);
+        memset(memory, 0, HEADER + 60);
+        memory[0] = cases[i].flags;
+        memory[1] = cases[i].type;
+        memcpy(memory + 4, &(uint16_t){virtio_le16(cases[i].bytes)}, 2);
+        memory[10] = 1;
+        fake_complete(0, &chain, HEADER + 60);
+        owner_interrupts(&owner);
+        (void)virtio_net_bottom_half(owner.net);
+        frame = virtio_net_receive(owner.net);
+        assert_non_null(frame);
+        assert_int_equal(frame->gso_type, cases[i].expected);
+        assert_int_equal(frame->gso_bytes, cases[i].bytes);
+        owner_take_back(frame);
+        owner_finish(&owner);
+    }
+}
+
 static void invalid_num_buffers(void **state)
 {
     static const int told[] = {0, ENOUGH + 1, 0xffff};
@@ -191,6 +232,7 @@ int main(int count, char **arguments)
         cmocka_unit_test(accepted_with_required_features),
         cmocka_unit_test(frames_of_any_number_of_buffers),
         cmocka_unit_test(buffers_that_come_one_by_one),
+        cmocka_unit_test(types_of_segmentation),
         cmocka_unit_test(invalid_num_buffers),
     };
 
