@@ -66,11 +66,19 @@ static bool find_mmio(int node, struct virtio_network_device *device)
     const char *reason = NULL;
     uint64_t address = 0;
     uint64_t bytes = 0;
+    unsigned region_bytes;
     bool found;
 
     if (devicetree_reg(node, 0, &address, &bytes) != RESULT_OK ||
         devicetree_interrupt(node, 0, &device->number[0], &device->trigger) != RESULT_OK) {
         print("virtio: a virtio,mmio node without registers or interrupt in the devicetree\n");
+        return false;
+    }
+    if (devicetree_property(node, "memory-region", &region_bytes) != NULL) {
+        print(
+            "virtio: mmio at 0x%llx: drivers of this kernel use no pool: write access = \"all\" in "
+            "the system file\n",
+            (unsigned long long)address);
         return false;
     }
     device->function = NULL;
