@@ -266,7 +266,7 @@ void layouts_description(void)
     LAYOUT_NUMBER(description_shared_device, queue_size_max);
     LAYOUT_NUMBER(description_shared_device, config_bytes);
     LAYOUT_NUMBER(description_shared_device, window_count);
-    LAYOUT_NUMBER(description_shared_device, reserved);
+    LAYOUT_NUMBER(description_shared_device, function);
     LAYOUT_NUMBERS(description_shared_device, config);
     LAYOUT_NESTED(description_shared_device, windows, description_window);
     LAYOUT_WHOLE_STRUCT(description);

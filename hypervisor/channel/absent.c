@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Replaces channel.c, function.c and hypercall/channel.c in images without channels. No function
+/* Replaces channel.c and hypercall/channel.c in images without channels. No function
  * has an effect. */
 #include "channel/channel.h"
 
@@ -34,23 +34,4 @@ enum step_outcome channel_end(const struct partition *partition, uint32_t *index
     (void)partition;
     (void)index;
     return STEP_DONE;
-}
-
-/* NOLINTBEGIN(readability-non-const-parameter): channel/function.c writes to *access and *result */
-bool channel_access(struct partition *partition, uint64_t address, struct access *access,
-                    enum access_result *result)
-{
-    (void)partition;
-    (void)address;
-    (void)access;
-    (void)result;
-    return false;
-}
-/* NOLINTEND(readability-non-const-parameter) */
-
-bool channel_is_near(const struct partition *partition, uint64_t address)
-{
-    (void)partition;
-    (void)address;
-    return false;
 }

@@ -2,7 +2,7 @@
 #include "channel/channel.h"
 
 #include "channel/end.h"
-#include "channel/function.h"
+#include "emulated_function/config.h"
 
 enum step_outcome channel_end(const struct partition *partition, uint32_t *index)
 {
@@ -10,7 +10,9 @@ enum step_outcome channel_end(const struct partition *partition, uint32_t *index
 
     while (*index < partition->constant.system->channel_count) {
         if (end_find(partition, (*index)++, &end)) {
-            function_reset(&end);
+            if (end_described(&end)->function != 0) {
+                function_config_reset(end_function(&end));
+            }
             end_set_state(&end, 0);
             return STEP_PENDING;
         }

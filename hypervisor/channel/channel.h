@@ -13,7 +13,6 @@
 #ifndef CHANNEL_CHANNEL_H
 #define CHANNEL_CHANNEL_H
 
-#include "hypervisor/access.h"
 #include "hypervisor/partition.h"
 #include "hypervisor/step.h"
 
@@ -36,20 +35,5 @@ void channel_map(uint64_t *root, const struct partition *partition);
  * 0 before the first step. Returns STEP_PENDING, then STEP_DONE. Called after the partition has
  * stopped: no core executes its guest, and its DMA is blocked. */
 enum step_outcome channel_end(const struct partition *partition, uint32_t *index);
-
-/* Handles an access to the partition's PCI host for channels. `address`: guest address. Returns
- * false if the host does not contain the address. Otherwise sets *result and returns true: an
- * access to a register that does not exist is ACCESS_REFUSED, and reads as ones in the
- * configuration space or the window, as zero in the page of a function's BAR 0. Any core of the
- * partition. */
-bool channel_access(struct partition *partition, uint64_t address, struct access *access,
-                    enum access_result *result);
-
-/* Returns true if the guest may have given the address to a process without rights, as a part of a
- * channel that the partition sees as a PCI function. These are the PCI host for channels, and the
- * blocks of 2 MiB that contain a part of the channel's region: Linux maps whole pages of up to 64
- * KiB for a BAR, and a DAX device begins and ends with such a block. `address`: guest address. Any
- * core of the partition. */
-bool channel_is_near(const struct partition *partition, uint64_t address);
 
 #endif

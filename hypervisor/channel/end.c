@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "channel/end.h"
 
-#include "channel/function_interrupt.h"
+#include "emulated_function/interrupt.h"
 #include "gic/doorbell.h"
 #include "partition/load.h"
 
@@ -31,7 +31,9 @@ static void ring(const struct end *end, uint32_t number)
     const struct description_channel_end *described = &end->channel->ends[number];
 
     if (described->function != 0) {
-        function_interrupt_ring(&(struct end){end->system, end->channel, number});
+        function_interrupt_ring(
+            end_function(&(const struct end){end->system, end->channel, number}), end->system,
+            described->interrupt);
     } else {
         doorbell_ring(end->system, described->interrupt);
     }

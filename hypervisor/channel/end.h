@@ -22,7 +22,7 @@ static inline struct channel_page *end_page(const struct end *end)
     return (struct channel_page *)(uintptr_t)end->channel->physical;
 }
 
-static inline struct channel_function *end_function(const struct end *end)
+static inline struct emulated_function *end_function(const struct end *end)
 {
     uintptr_t hidden = (uintptr_t)end->channel->physical + channel_region_bytes(end->channel);
 

@@ -11,12 +11,9 @@
  *
  * The system file chooses the size of the common read-write section.
  *
- * Differences from the specification: Interrupt Status is implemented (function_interrupt.h). The
- * region of a one-way channel ends after section 0. Its receiver's doorbell has no effect, and its
- * receiver's state is always 0.
- *
- * The functions are on bus 0 of a PCI host that exists only in software. The device number is the
- * index of the channel.
+ * Differences from the specification: Interrupt Status is implemented
+ * (emulated_function/interrupt.h). The region of a one-way channel ends after section 0. Its
+ * receiver's doorbell has no effect, and its receiver's state is always 0.
  */
 #ifndef CHANNEL_FUNCTION_H
 #define CHANNEL_FUNCTION_H
@@ -24,11 +21,19 @@
 #include "channel/end.h"
 #include "hypervisor/access.h"
 
-/* Sets the function's registers as at boot. No effect if the end is no function. */
-void function_reset(const struct end *end);
+/* Finds the partition's end of a channel. Returns false if there is none, or if it is not a PCI
+ * function. `index`: of the channel, any number. */
+bool channel_function_find(const struct partition *partition, uint32_t index, struct end *end);
 
 /* Handles an access to the function's configuration space. `access->offset`: of the register, below
  * 4096. The caller holds the lock of the partition's functions. */
-enum access_result function_config_access(const struct end *end, struct access *access);
+enum access_result channel_function_config(const struct end *end, struct access *access);
+
+/* Handles an access to BAR 0. `access->offset`: of the register, below 4096. Returns ACCESS_REFUSED
+ * for a register that does not exist, or an access of another size than 32 bits. */
+enum access_result channel_function_register(const struct end *end, struct access *access);
+
+/* Returns true if the 2 MiB block of the address has a part of the channel's region. */
+bool channel_function_is_near(const struct end *end, uint64_t address);
 
 #endif

@@ -6,27 +6,21 @@
 #ifndef CHANNEL_REGION_H
 #define CHANNEL_REGION_H
 
+#include "emulated_function/state.h"
 #include "hypervisor/description.h"
 #include <arch/channel.h>
 #include <stdbool.h>
 
-/* The state of an end's PCI function. */
-struct channel_function {
-    uint32_t interrupt; /* enable bits: channel/function_interrupt.h */
-    uint32_t bar;       /* BAR 0 as the guest wrote it last; address bits only */
-    uint32_t command;   /* Command as the guest wrote it last, without INTx Disable */
-};
-
 /* The state page. All guests of the channel can read all of it. */
 struct channel_page {
     struct channel_states states;
-    struct channel_function functions[2]; /* all zero if the end is no function */
+    struct emulated_function functions[2]; /* all zero if the end is no function */
 };
 
 /* The page that no guest has. Its functions are those of the receivers, with their ends' numbers.
  */
 struct channel_hidden_page {
-    struct channel_function functions[DESCRIPTION_ENDS_MAX];
+    struct emulated_function functions[DESCRIPTION_ENDS_MAX];
 };
 
 /* Returns the number of ends. */

@@ -373,7 +373,8 @@ static bool check_choices(struct check *check, const struct description_partitio
                       partition->maintenance <= DESCRIPTION_MAINTENANCE_LOCAL &&
                       partition->interrupt_mode <= DESCRIPTION_INTERRUPT_MODE_LISTED &&
                       partition->distribute <= 1 &&
-                      (partition->channel_host == 0 || check->description->channel_count != 0),
+                      (partition->channel_host == 0 || check->description->channel_count != 0 ||
+                       check->description->shared_device_count != 0),
                   "unknown value of restart, unmapped, maintenance, interrupt_mode or distribute: "
                   "restart",
                   partition->restart);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Hands each exception of a guest that resident.c does not handle to the folder that does. */
-#include "channel/channel.h"
 #include "console/uart.h"
+#include "emulated_function/host.h"
 #include "entry/due_work.h"
 #include "entry/idle.h"
 #include "entry/interrupt.h"
@@ -65,7 +65,7 @@ static enum access_result route(struct vcpu *vcpu, uint64_t address, struct acce
         *cause = EXIT_CONSOLE;
         return uart_access(partition, access);
     }
-    if (channel_access(partition, address, access, &result)) {
+    if (function_host_access(partition, address, access, &result)) {
         *cause = EXIT_PCI;
         return result;
     }
@@ -227,7 +227,7 @@ static bool takes_abort(const struct vcpu *vcpu, uint64_t syndrome, uint64_t add
         return false;
     }
     return partition->constant.described->unmapped == DESCRIPTION_UNMAPPED_ABORT ||
-           syndrome_is_of_mapped_address(syndrome) || channel_is_near(partition, address);
+           syndrome_is_of_mapped_address(syndrome) || function_host_has_near(partition, address);
 }
 
 /* Handles an access that stage 2 does not permit because the core was recalled. Returns false if it

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "gic/doorbell.h"
 #include "shared_device/locked.h"
 #include "shared_device/shared_device.h"
 #include <devices/virtio_mmio_registers.h>
@@ -28,7 +27,7 @@ static enum access_result access_device(const struct description *system, uint32
     }
     locked_device_give(&locked);
     if (effect == SHARED_DEVICE_RING || effect == SHARED_DEVICE_STOP) {
-        doorbell_ring(system, locked.described->doorbell);
+        locked_device_ring(&locked);
     }
     return result;
 }

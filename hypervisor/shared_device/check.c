@@ -31,6 +31,14 @@ static bool has_kind(const struct description_shared_device *device)
            (size & (size - 1)) == 0;
 }
 
+/* Returns true if the device has no PCI function, or one on a PCI host. */
+static bool is_function_or_none(const struct description *system,
+                                const struct description_shared_device *device)
+{
+    return device->function == 0 ||
+           (device->function == 1 && system->partitions[device->backend].channel_host != 0);
+}
+
 static bool has_features(const struct description_shared_device *device)
 {
     return (device->features & FEATURE_VERSION1) != 0 &&
@@ -40,7 +48,7 @@ static bool has_features(const struct description_shared_device *device)
 /* Returns true if the sizes of both lists are valid, and all behind them is 0. */
 static bool has_lists(const struct description_shared_device *device)
 {
-    uint64_t behind = device->reserved;
+    uint64_t behind = 0;
 
     if (device->config_bytes > SHARED_DEVICE_CONFIG_BYTES ||
         device->window_count > DESCRIPTION_WINDOWS_MAX) {
@@ -243,6 +251,9 @@ static const char *check_device(const struct description *system, uint32_t index
     }
     if (!has_kind(device)) {
         return "unknown device_id, or queues out of range: shared device";
+    }
+    if (!is_function_or_none(system, device)) {
+        return "a PCI function without host, or unknown value of function: shared device";
     }
     if (!has_features(device)) {
         return "features without VERSION_1, or required and not offered: shared device";

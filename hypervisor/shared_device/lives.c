@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "gic/doorbell.h"
+#include "emulated_function/config.h"
 #include "shared_device/locked.h"
 #include "shared_device/shared_device.h"
 
@@ -15,7 +15,7 @@ static void end_client(struct locked_device *locked)
 
     locked_device_give(locked);
     if (has_changed) {
-        doorbell_ring(locked->system, locked->described->doorbell);
+        locked_device_ring(locked);
     }
 }
 
@@ -23,6 +23,7 @@ static void end_client(struct locked_device *locked)
 static void end_backend(const struct locked_device *locked)
 {
     locked->state->serves = 0;
+    function_config_reset(&locked->state->function);
     locked_device_give(locked);
 }
 

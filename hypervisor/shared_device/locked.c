@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "shared_device/locked.h"
 
+#include "emulated_function/interrupt.h"
+#include "gic/doorbell.h"
 #include "gic/setup.h"
 #include <arch/device_access.h>
 
@@ -38,6 +40,17 @@ bool locked_device_has_stopped(const struct locked_device *locked)
 {
     return locked->state->serves == 0 ||
            locked->state->acknowledged == locked->device.page->generation;
+}
+
+void locked_device_ring(const struct locked_device *locked)
+{
+    const struct description_shared_device *described = locked->described;
+
+    if (described->function != 0) {
+        function_interrupt_ring(&locked->state->function, locked->system, described->doorbell);
+    } else {
+        doorbell_ring(locked->system, described->doorbell);
+    }
 }
 
 void locked_device_tell_driver(const struct locked_device *locked, uint32_t before)

@@ -27,6 +27,9 @@ void locked_device_give(const struct locked_device *locked);
  * present one, or does not serve the device. */
 bool locked_device_has_stopped(const struct locked_device *locked);
 
+/* Rings the back-end's doorbell. Not while the lock is held: after locked_device_give(). */
+void locked_device_ring(const struct locked_device *locked);
+
 /* Makes the driver's interrupt pending, unless it has been told and has not acknowledged it. Also
  * if the guest has disabled the SPI, as Linux does while it routes it to another core: it is an
  * edge, which would be lost. `before`: the interrupt status before the change of the caller. */

@@ -4,6 +4,7 @@
 #ifndef SHARED_DEVICE_STATE_H
 #define SHARED_DEVICE_STATE_H
 
+#include "emulated_function/state.h"
 #include "hypervisor/description.h"
 #include "hypervisor/ticket_lock.h"
 #include "shared_device/registers.h"
@@ -12,7 +13,8 @@
 
 #define SHARED_DEVICE_BYTES (2 * DESCRIPTION_PAGE_BYTES) /* of both pages */
 
-/* `lock` protects all else of both pages. A holder executes a bounded number of instructions. */
+/* `lock` protects all else of both pages but `function` and `value`. A holder executes a bounded
+ * number of instructions. */
 struct shared_device_state {
     struct ticket_lock lock;
     /* 1: the back-end has acknowledged a generation in its present life. A back-end does so before
@@ -20,6 +22,8 @@ struct shared_device_state {
     uint32_t serves;
     uint32_t acknowledged; /* the generation of the device that it acknowledged last */
     struct shared_device_registers registers;
+    struct emulated_function function; /* of the back-end; all zero if it has none */
+    uint32_t value[2];                 /* its registers VALUE_LOW and VALUE_HIGH */
 };
 
 _Static_assert(sizeof(struct shared_device_page) <= DESCRIPTION_PAGE_BYTES, "must fit one page");

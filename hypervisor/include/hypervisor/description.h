@@ -40,7 +40,7 @@
 /* Sizes of the two address ranges of a PCI host for channels: ECAM of one bus, and the window for
  * BARs. */
 #define DESCRIPTION_HOST_ECAM_BYTES   UINT64_C(0x100000)
-#define DESCRIPTION_HOST_WINDOW_BYTES UINT64_C(0x10000)
+#define DESCRIPTION_HOST_WINDOW_BYTES UINT64_C(0x20000)
 
 #define DESCRIPTION_PAGE_BYTES   UINT64_C(4096)
 #define DESCRIPTION_GUEST_BITS   39u /* guest addresses are below 2^39: stage 2 starts at level 1 */
@@ -366,7 +366,10 @@ struct description_shared_device {
     uint32_t queue_size_max; /* a power of two, 256 at most */
     uint32_t config_bytes;   /* 64 at most */
     uint32_t window_count;
-    uint32_t reserved;
+    /* 1: the back-end has a PCI function, for a process of its operating system
+     * (shared_device/function.h). It is on the partition's PCI host for channels; its device number
+     * is DESCRIPTION_CHANNELS_MAX and the index of the shared device. INTA is the doorbell. */
+    uint32_t function;
     uint8_t config[64]; /* the configuration space (2.5) at the start of the system */
     struct description_window windows[DESCRIPTION_WINDOWS_MAX];
 };

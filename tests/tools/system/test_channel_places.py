@@ -282,7 +282,7 @@ def test_functions_are_on_a_host_of_the_partition(tmp_path: Path) -> None:
     assert registers(node) == ((host.start, _MIB),)
     window = host.start + _MIB
     regions = [(0x43000000, 0, end.region.start, 0, end.region.start) for end in ends]
-    expected = [[0x02000000, 0, window, 0, window, 0, 64 * _KIB]]
+    expected = [[0x02000000, 0, window, 0, window, 0, 128 * _KIB]]
     expected += [[*row, 0, end.region.bytes] for row, end in zip(regions, ends, strict=True)]
     assert words(node.props["ranges"]) == [cell for row in expected for cell in row]
     assert words(node.props["bus-range"]) == [0, 0]
@@ -413,7 +413,7 @@ def test_no_room_for_the_head_of_dax_memory() -> None:
     board = replace(_BOARD, memory_bytes=placed.channels[0].physical.end - _BOARD.memory)
     system = _system(replace(_COMMANDS, dax=("linux",)), partitions=(_CONTROL, _LINUX))
     with pytest.raises(
-        UserError, match=r"^test.toml:3: partition 'linux': no 8 KiB of memory are left for the"
+        UserError, match=r"^test.toml:3: partition 'linux': no 8 KiB of memory are left for its"
     ):
         _made(system, board)
     _made(system, replace(board, memory_bytes=board.memory_bytes + 2 * _PAGE))
@@ -427,7 +427,7 @@ def test_addresses_of_a_host_are_nothing_elses() -> None:
         own = [place.channel_host, place.memory, *(end.region for end in place.channels)]
         assert _are_apart([*own, *(Range(*each) for each in _BOARD.occupied())])
         assert place.channel_host.start % _MIB == 0
-        assert place.channel_host.bytes == _MIB + 64 * _KIB
+        assert place.channel_host.bytes == _MIB + 128 * _KIB
         assert place.channel_host.end <= 4 * _GIB
 
 
@@ -445,10 +445,10 @@ def test_no_room_for_a_host(monkeypatch: pytest.MonkeyPatch) -> None:
     system = _system(replace(_COMMANDS, pci=("linux",), key_lines={"pci": 24}))
     monkeypatch.setattr(layout, "PCI_LIMIT", 0x0910_0000 + _MIB)
     with pytest.raises(
-        UserError, match=r"^test.toml:24: partition 'linux' has no 1088 KiB of guest addresses left"
+        UserError, match=r"^test.toml:24: partition 'linux' has no 1152 KiB of guest addresses left"
     ):
         _made(system)
-    monkeypatch.setattr(layout, "PCI_LIMIT", 0x0910_0000 + _MIB + 64 * _KIB)
+    monkeypatch.setattr(layout, "PCI_LIMIT", 0x0910_0000 + _MIB + 128 * _KIB)
     assert _made(system)
 
 

@@ -28,7 +28,7 @@ DESCRIPTION_HEARTBEAT_MIN = 1_000
 DESCRIPTION_HEARTBEAT_MAX = 60_000_000
 DESCRIPTION_HEARTBEAT_START_MAX = 3_600_000_000
 DESCRIPTION_HOST_ECAM_BYTES = 0x100000
-DESCRIPTION_HOST_WINDOW_BYTES = 0x10000
+DESCRIPTION_HOST_WINDOW_BYTES = 0x20000
 DESCRIPTION_PAGE_BYTES = 4096
 DESCRIPTION_GUEST_BITS = 39
 DESCRIPTION_NO_PARTITION = 0xFFFFFFFF
@@ -425,7 +425,7 @@ class DescriptionSharedDevice(LittleEndianStructure):
         ("queue_size_max", c_uint32),
         ("config_bytes", c_uint32),
         ("window_count", c_uint32),
-        ("reserved", c_uint32),
+        ("function", c_uint32),
         ("config", c_uint8 * 64),
         ("windows", DescriptionWindow * 4),
     )

@@ -3,8 +3,9 @@
  * reach them by accesses to the PCI host. */
 #include "channel/channel.h"
 
-#include "channel/function_interrupt.h"
 #include "channel/region.h"
+#include "emulated_function/host.h"
+#include "emulated_function/interrupt.h"
 #include "gic/doorbell.h"
 #include "gic/setup.h"
 #include "hypercall/channel.h"
@@ -118,7 +119,7 @@ static enum access_result access_by(uint32_t partition, uint64_t address, unsign
     struct access access = {.value = *value, .bytes = (uint8_t)bytes, .write = is_write};
     enum access_result result = ACCESS_AGAIN;
 
-    assert_true(channel_access(&partitions[partition], address, &access, &result));
+    assert_true(function_host_access(&partitions[partition], address, &access, &result));
     *value = access.value;
     return result;
 }
@@ -284,12 +285,12 @@ static void addresses_outside_are_not_the_hosts(void **state)
     enum access_result result;
 
     (void)state;
-    assert_false(channel_access(&partitions[0], HOST - 4, &access, &result));
-    assert_false(channel_access(&partitions[0], WINDOW_END, &access, &result));
-    assert_true(channel_access(&partitions[0], WINDOW_END - 4, &access, &result));
+    assert_false(function_host_access(&partitions[0], HOST - 4, &access, &result));
+    assert_false(function_host_access(&partitions[0], WINDOW_END, &access, &result));
+    assert_true(function_host_access(&partitions[0], WINDOW_END - 4, &access, &result));
     description.partitions[0].channel_host = 0;
-    assert_false(channel_access(&partitions[0], HOST, &access, &result));
-    assert_false(channel_access(&partitions[0], 0, &access, &result));
+    assert_false(function_host_access(&partitions[0], HOST, &access, &result));
+    assert_false(function_host_access(&partitions[0], 0, &access, &result));
 }
 
 /* A process of Linux can reach the host by the files of a function, and all of a DAX device, which
@@ -302,21 +303,21 @@ static void a_process_reaches_what_is_near(void **state)
     (void)state;
     description.channels[0].section_bytes = UINT64_C(0x100000); /* ends in the next block */
     description.channels[0].ends[0].function = DESCRIPTION_CHANNEL_FUNCTION_CONTROL;
-    assert_false(channel_is_near(&partitions[0], HOST - 1));
-    assert_true(channel_is_near(&partitions[0], HOST));
-    assert_true(channel_is_near(&partitions[0], WINDOW_END - 1));
-    assert_false(channel_is_near(&partitions[0], WINDOW_END));
-    assert_false(channel_is_near(&partitions[0], start - 1));
-    assert_true(channel_is_near(&partitions[0], start));
-    assert_true(channel_is_near(&partitions[0], end - 1));
-    assert_false(channel_is_near(&partitions[0], end));
+    assert_false(function_host_has_near(&partitions[0], HOST - 1));
+    assert_true(function_host_has_near(&partitions[0], HOST));
+    assert_true(function_host_has_near(&partitions[0], WINDOW_END - 1));
+    assert_false(function_host_has_near(&partitions[0], WINDOW_END));
+    assert_false(function_host_has_near(&partitions[0], start - 1));
+    assert_true(function_host_has_near(&partitions[0], start));
+    assert_true(function_host_has_near(&partitions[0], end - 1));
+    assert_false(function_host_has_near(&partitions[0], end));
     /* A channel that is no function, and one of other partitions. */
-    assert_false(channel_is_near(&partitions[0], GUEST + (UINT64_C(1) << 28)));
-    assert_false(channel_is_near(&partitions[0], GUEST + (UINT64_C(3) << 28)));
-    assert_true(channel_is_near(&partitions[2], GUEST + (UINT64_C(3) << 28)));
+    assert_false(function_host_has_near(&partitions[0], GUEST + (UINT64_C(1) << 28)));
+    assert_false(function_host_has_near(&partitions[0], GUEST + (UINT64_C(3) << 28)));
+    assert_true(function_host_has_near(&partitions[2], GUEST + (UINT64_C(3) << 28)));
     description.partitions[0].channel_host = 0;
-    assert_false(channel_is_near(&partitions[0], 0));
-    assert_false(channel_is_near(&partitions[0], UINT64_MAX));
+    assert_false(function_host_has_near(&partitions[0], 0));
+    assert_false(function_host_has_near(&partitions[0], UINT64_MAX));
 }
 
 static void few_bits_can_be_written(void **state)

@@ -277,7 +277,7 @@ static void require_addresses(const struct description *description, bool has_ch
         if (has_channels) {
             add_channels(&regions, description, i);
             add(&regions, description->partitions[i].channel_host,
-                description->partitions[i].channel_host != 0 ? 0x110000 : 0);
+                description->partitions[i].channel_host != 0 ? 0x120000 : 0);
         }
         if (has_devices) {
             add_devices(&regions, description, i);

@@ -14,6 +14,7 @@
 #define PAIR      "does not connect different partitions: shared device"
 #define KIND      "unknown device_id, or queues out of range: shared device"
 #define FEATURES  "features without VERSION_1, or required and not offered: shared device"
+#define FUNCTION  "a PCI function without host, or unknown value of function: shared device"
 #define LISTS     "too many windows, too large a configuration, or not 0 behind them: shared device"
 #define PHYSICAL  "a shared device overlaps, or is not whole pages: physical address"
 #define REGISTERS "registers of a shared device overlap, or are no page: guest address"
@@ -61,6 +62,11 @@ static const struct fault faults[] = {
     {KIND, 0, {FIRST(queue_size_max, 512)}},
     {KIND, 1, {SECOND(queue_size_max, UINT32_C(1) << 31)}},
 
+    {FUNCTION, 0, {FIRST(function, 1)}},
+    {FUNCTION, 1, {SECOND(function, 2)}},
+    {NULL, 0, {FIRST(function, 1), SET(partitions[1].channel_host, 0xc000000)}},
+    {FUNCTION, 0, {FIRST(function, UINT32_MAX)}},
+
     {FEATURES, 0, {FIRST(features, 0x200010020)}},
     {FEATURES, 1, {SECOND(required, 1)}},
     {NULL, 0, {FIRST(required, 0x300000000)}},
@@ -79,7 +85,6 @@ static const struct fault faults[] = {
     {LISTS, 0, {FIRST(windows[2].client, 0x1000)}},
     {LISTS, 0, {FIRST(windows[3].backend, 0x1000)}},
     {LISTS, 1, {SECOND(windows[1].bytes, 0x1000)}},
-    {LISTS, 1, {SECOND(reserved, 1)}},
 
     {PHYSICAL, 0x60100800, {FIRST(physical, 0x60100800)}},
     {PHYSICAL, UINT64_C(1) << 48, {FIRST(physical, UINT64_C(1) << 48)}},
@@ -119,9 +124,9 @@ static const struct fault faults[] = {
     {REGISTERS, 0xa000000, {SET(partitions[0].health.heartbeat, 0xa000000)}},
     {REGISTERS, 0xa000000, {SET(partitions[0].channel_host, 0xa000000)}},
     {REGISTERS,
-     0xb00f000,
-     {SET(partitions[0].channel_host, 0xaf00000), FIRST(registers, 0xb00f000)}},
-    {NULL, 0, {SET(partitions[0].channel_host, 0xaf00000), FIRST(registers, 0xb010000)}},
+     0xb01f000,
+     {SET(partitions[0].channel_host, 0xaf00000), FIRST(registers, 0xb01f000)}},
+    {NULL, 0, {SET(partitions[0].channel_host, 0xaf00000), FIRST(registers, 0xb020000)}},
     {REGISTERS, 0x8120000, {SET(partitions[0].vcpu_count, 5), FIRST(registers, 0x8120000)}},
     /* The pages and windows that the partition has as the back-end of an earlier device. */
     {REGISTERS, 0x800000000, {SECOND(registers, 0x800000000)}},
