@@ -14,6 +14,7 @@ PORT = (
     "kind",
     "lent",
     "lock",
+    "pci_function",
     "poll",
 )
 

@@ -7,6 +7,7 @@
 #include "endpoint.h"
 
 #include "dax.h"
+#include "pci_function.h"
 #include <dirent.h>
 #include <endian.h>
 #include <errno.h>
@@ -16,8 +17,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#define FUNCTIONS "/sys/bus/pci/devices"
 
 /* Configuration space (PCI 3.0, 6.1). */
 #define CONFIG_BYTES            256u
@@ -41,56 +40,39 @@ struct layout {
     uint64_t address; /* of the memory */
 };
 
-/* Reads a property of the function's node in the devicetree. Returns its bytes; -1 if there is
- * none. */
-static ssize_t read_property(const char *function, const char *property, char *value, size_t size)
-{
-    char path[PATH_MAX];
-    int file;
-    ssize_t bytes;
-
-    (void)snprintf(path, sizeof(path), FUNCTIONS "/%.64s/of_node/%s", function, property);
-    file = open(path, O_RDONLY | O_CLOEXEC);
-    if (file < 0) {
-        return -1;
-    }
-    bytes = read(file, value, size);
-    close(file);
-    return bytes;
-}
-
-/* Returns true if the function's node has this property, with this text. */
-static bool has_text(const char *function, const char *property, const char *text)
-{
-    char found[64];
-    ssize_t bytes = read_property(function, property, found, sizeof(found));
-
-    return bytes == (ssize_t)strlen(text) + 1 && memcmp(found, text, (size_t)bytes) == 0;
-}
-
 /* Returns the kind of the channel, as its node tells it. */
 static enum linux_kind read_kind(const char *function)
 {
     char none;
 
-    if (read_property(function, "bulkhead,one-way", &none, sizeof(none)) >= 0) {
+    if (pci_function_property(function, "bulkhead,one-way", &none, sizeof(none)) >= 0) {
         return LINUX_ONE_WAY;
     }
-    return has_text(function, "bulkhead,kind", "value") ? LINUX_VALUE : LINUX_MESSAGES;
+    return pci_function_has_text(function, "bulkhead,kind", "value") ? LINUX_VALUE : LINUX_MESSAGES;
+}
+
+/* Returns true if the function is that of the channel with this name. A shared device may have the
+ * name of a channel. */
+static bool is_of_channel(const char *function, const char *name)
+{
+    uint32_t number;
+
+    return pci_function_has_text(function, "label", name) &&
+           pci_function_property(function, "bulkhead,channel", &number, sizeof(number)) >= 0;
 }
 
 /* Finds the function by its address or its channel's name. Writes the address. */
 static bool find(const char *name, char *address, size_t bytes, char *problem)
 {
-    DIR *folder = opendir(FUNCTIONS);
+    DIR *folder = opendir(PCI_FUNCTIONS);
     const struct dirent *entry;
     bool is_found = false;
 
     if (folder == NULL) {
-        return endpoint_fail(problem, "this machine has no PCI functions (" FUNCTIONS ")");
+        return endpoint_fail(problem, "this machine has no PCI functions (" PCI_FUNCTIONS ")");
     }
     while (!is_found && (entry = readdir(folder)) != NULL) {
-        is_found = strcmp(entry->d_name, name) == 0 || has_text(entry->d_name, "label", name);
+        is_found = strcmp(entry->d_name, name) == 0 || is_of_channel(entry->d_name, name);
         if (is_found) {
             (void)snprintf(address, bytes, "%.*s", (int)bytes - 1, entry->d_name);
         }
@@ -100,15 +82,6 @@ static bool find(const char *name, char *address, size_t bytes, char *problem)
                                      "there is no PCI function or channel '%s': see the names in "
                                      "the system file, and lspci",
                                      name);
-}
-
-/* Opens a file of the function, for reading and writing. Returns -1 with errno. */
-static int open_part(const char *address, const char *part)
-{
-    char path[PATH_MAX];
-
-    (void)snprintf(path, sizeof(path), FUNCTIONS "/%s/%s", address, part);
-    return open(path, O_RDWR | O_CLOEXEC);
 }
 
 /* Writes a problem with a file that can't be opened, by errno. */
@@ -150,7 +123,7 @@ static bool read_cells(const char *address, const char *property, uint64_t *valu
 {
     uint64_t cells;
 
-    if (read_property(address, property, (char *)&cells, sizeof(cells)) != sizeof(cells)) {
+    if (pci_function_property(address, property, (char *)&cells, sizeof(cells)) != sizeof(cells)) {
         return false;
     }
     *value = be64toh(cells);
@@ -187,9 +160,9 @@ static bool read_layout(int config, const char *address, struct layout *layout, 
  * unaligned accesses. Returns -1 with errno. */
 static int open_bar(const char *address)
 {
-    int file = open_part(address, "resource2_wc");
+    int file = pci_function_open(address, "resource2_wc");
 
-    return file >= 0 || errno != ENOENT ? file : open_part(address, "resource2");
+    return file >= 0 || errno != ENOENT ? file : pci_function_open(address, "resource2");
 }
 
 /* Opens the memory. `bytes`: all that the channel needs of it. */
@@ -222,23 +195,10 @@ static bool open_memory(const char *address, const struct layout *layout, uint64
 /* Opens the device of uio_pci_generic. */
 static int open_interrupt(const char *address, char *problem)
 {
-    char path[PATH_MAX];
-    char device[64] = "";
-    DIR *folder;
-    const struct dirent *entry;
+    char device[PCI_FUNCTION_UIO_BYTES];
     int file;
 
-    (void)snprintf(path, sizeof(path), FUNCTIONS "/%s/uio", address);
-    folder = opendir(path);
-    while (folder != NULL && (entry = readdir(folder)) != NULL) {
-        if (strncmp(entry->d_name, "uio", 3) == 0) {
-            (void)snprintf(device, sizeof(device), "/dev/%.50s", entry->d_name);
-        }
-    }
-    if (folder != NULL) {
-        closedir(folder);
-    }
-    if (device[0] == '\0') {
+    if (!pci_function_find_uio(address, device)) {
         endpoint_fail(problem,
                       "%s is not bound to uio_pci_generic: modprobe uio_pci_generic; echo "
                       "110a 4106 > /sys/bus/pci/drivers/uio_pci_generic/new_id",
@@ -266,7 +226,7 @@ static bool open_files(const char *name, struct linux_function *function, char *
     }
     function->kind = read_kind(address);
     endpoint_set_kind(&shape, function->kind);
-    function->config = open_part(address, "config");
+    function->config = pci_function_open(address, "config");
     if (function->config < 0) {
         return fail_to_open("configuration space", address, problem);
     }
@@ -285,7 +245,7 @@ static bool open_files(const char *name, struct linux_function *function, char *
     if (function->interrupt < 0) {
         return false;
     }
-    function->registers = open_part(address, "resource0");
+    function->registers = pci_function_open(address, "resource0");
     if (function->registers < 0) {
         return fail_to_open("the registers", address, problem);
     }
