@@ -45,6 +45,7 @@ def test_keys() -> None:
     assert (lan.weight, control.weight) == (1, 65535)
     assert (lan.rate, control.rate, wan.rate) == (None, 125, 8796 * 10**9 // 8)
     assert (lan.mtu, control.mtu, wan.mtu) == (1500, 68, 65535)
+    assert [each.dax for each in (lan, control, wan, back)] == [False, False, True, False]
     assert control.mac == back.mac == bytes((2, 0, 0, 0, 0, 0xFF))
     assert (lan.line, lan.line_of("access"), lan.line_of("mtu")) == (4, 9, 4)
     assert (control.line, control.line_of("vlan")) == (31, 38)

@@ -119,7 +119,7 @@ def _channels(place: Place) -> Iterator[_Row]:
     if place.channel_host:
         yield "PCI host of channels", place.channel_host.start, place.channel_host.bytes, ""
     if place.dax:
-        yield "memory of channels by DAX", place.dax.region.start, place.dax.region.bytes, ""
+        yield "memory by DAX", place.dax.region.start, place.dax.region.bytes, ""
 
 
 def _shared_devices(place: Place) -> Iterator[_Row]:

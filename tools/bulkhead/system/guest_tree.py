@@ -33,7 +33,11 @@ from bulkhead.system.model import Partition
 from bulkhead.system.overheads import COSTS, KernelCosts
 from bulkhead.system.problems import TIME_UNITS
 from bulkhead.system.ranges import Range
-from bulkhead.system.shared_device_nodes import pool_nodes, shared_device_nodes
+from bulkhead.system.shared_device_nodes import (
+    pool_nodes,
+    shared_device_function_node,
+    shared_device_nodes,
+)
 from bulkhead.system.supply import Supply
 from bulkhead.system.tree_cells import (
     cells_source,
@@ -350,7 +354,7 @@ def _function_node(end: ChannelEnd) -> Iterator[str]:
 
 
 def _dax_node(region: Range) -> Iterator[str]:
-    """Yield the node of the memory of channels that Linux maps by DAX (binding "pmem-region")."""
+    """Yield the node of the memory that Linux maps by DAX (binding "pmem-region")."""
     yield f"\tpmem@{region.start:x} {{"
     yield '\t\tcompatible = "pmem-region";'
     yield f"\t\treg = {cells_source(range_cells(region))};"
@@ -380,6 +384,7 @@ def _channel_host(place: Place, host: Range, board: BoardTree) -> Iterator[str]:
     region, which needs a window of 64-bit prefetchable memory around it.
     """
     functions = [end for end in place.channels if end.is_function]
+    served = [each for each in place.shared_backends if each.is_function]
     window = Range(host.start + HOST_ECAM_BYTES, HOST_WINDOW_BYTES)
     controller = board.roles["interrupt_controller"]
     unit = [0] * one_cell(controller, "#address-cells", 0)
@@ -392,10 +397,12 @@ def _channel_host(place: Place, host: Range, board: BoardTree) -> Iterator[str]:
         for end in functions
         if end.has_bar
     ]
+    interrupts = [(end.place.number, end.interrupt) for end in functions]
+    interrupts += [(each.device_number, each.doorbell) for each in served]
     routes = [
-        f"<{end.place.number << _DEVICE_SHIFT:#x} 0 0 {_PIN_A} {phandle}"
-        f" {' '.join(str(cell) for cell in [*unit, *spare_interrupt(end.interrupt, board)])}>"
-        for end in functions
+        f"<{number << _DEVICE_SHIFT:#x} 0 0 {_PIN_A} {phandle}"
+        f" {' '.join(str(cell) for cell in [*unit, *spare_interrupt(interrupt, board)])}>"
+        for number, interrupt in interrupts
     ]
     yield f"\tpcie@{host.start:x} {{"
     yield '\t\tcompatible = "pci-host-ecam-generic";'
@@ -410,6 +417,8 @@ def _channel_host(place: Place, host: Range, board: BoardTree) -> Iterator[str]:
     yield f"\t\tinterrupt-map = {', '.join(routes)};"
     for end in functions:
         yield from _function_node(end)
+    for each in served:
+        yield from shared_device_function_node(each, each.device_number << _DEVICE_SHIFT)
     yield "\t};"
 
 

@@ -136,7 +136,9 @@ class ChannelEnd:
 
 @dataclass(frozen=True)
 class DaxMemory:
-    """The memory that a partition's Linux maps by DAX: an info block, then channels (dax.py)."""
+    """The memory that a partition's Linux maps by DAX: an info block, then channels, and the pages
+    and windows of shared devices that its processes serve (dax.py).
+    """
 
     region: Range  # guest addresses
     physical: int  # of the first dax.HEAD_BYTES of it
@@ -404,7 +406,8 @@ def _standby_kept_bytes(system: System, partition: Partition) -> int:
 
 
 def _dax_partitions(system: System) -> set[str]:
-    return {name for channel in system.channels for name in channel.dax}
+    ends = {name for channel in system.channels for name in channel.dax}
+    return ends | {device.backend for device in system.shared_devices if device.dax}
 
 
 def _place_memory(
@@ -469,7 +472,7 @@ def _place_dax_heads(system: System, free: list[Range]) -> dict[str, int]:
         if start is None:
             raise UserError(
                 f"{system.file}:{partition.line}: partition '{partition.name}': no "
-                f"{dax.HEAD_BYTES >> 10} KiB of memory are left for the info block of its channels",
+                f"{dax.HEAD_BYTES >> 10} KiB of memory are left for its info block of DAX",
                 "give a partition less memory",
             )
         placed[partition.name] = start
@@ -557,14 +560,16 @@ def _place(
     wide = None if window is None else _pci_wide(board, number, taken)
     kept = None if kept_physical is None else _kept(partition, kept_physical, taken)
     standby_kept = _standby_kept(system, partition, taken)
-    mapped = _dax_region(system, partition, channels, taken)
-    ends = _channel_ends(system, partition, taken, mapped, channels, spare)
+    parts = _dax_parts(partition, channels, shared, shared_memories)
+    mapped = _dax_region(system, partition, parts, taken)
+    in_dax = _dax_places(mapped.start if mapped else 0, parts)
+    ends = _channel_ends(system, partition, taken, in_dax, channels, spare)
     clients = tuple(
         _shared_client(system, partition, each, board, taken, spare)
         for each in of_client(shared, partition)
     )
     backends = tuple(
-        _shared_backend(system, partition, each, shared_memories[each.number], taken, spare)
+        _shared_backend(system, partition, each, shared_memories[each.number], taken, in_dax, spare)
         for each in of_backend(shared, partition)
     )
     return Place(
@@ -594,7 +599,7 @@ def _place(
         times,
         staging,
         ends,
-        _channel_host(system, partition, taken, ends),
+        _function_host(system, partition, taken, ends, backends),
         None if mapped is None or dax_head is None else DaxMemory(mapped, dax_head),
         _rtc(partition, board),
         _console_shown(partition, board),
@@ -635,15 +640,20 @@ def _shared_backend(
     place: SharedDevicePlace,
     memory: Range,
     taken: list[Range],
+    in_dax: Iterator[Range],
     spare: Iterator[int],
 ) -> SharedDeviceBackend:
     """Return the place of a shared device in its back-end. `taken` gets its guest addresses.
 
     With trusted DMA they are the physical ones, so that its devices reach the client's memory by
-    its address in the back-end, and no memory of others.
+    its address in the back-end, and no memory of others. `in_dax`: the places of the next parts of
+    its DAX memory.
     """
     device, page, window = place.device, place.page, memory
-    if partition.dma is not Dma.TRUSTED:
+    if device.dax:
+        page, window = next(in_dax), next(in_dax)
+        taken += [page, window]
+    elif partition.dma is not Dma.TRUSTED:
         whose, fix = f"shared device '{device.name}'", "give its client less memory, or a pool"
         for count in (PAGE_BYTES, memory.bytes):
             alignment = window_alignment(count)
@@ -752,42 +762,72 @@ def _behind_kernel(
     return initrd, memory.start if is_first else initrd + initrd_bytes
 
 
-def _dax_region(
-    system: System,
+@dataclass(frozen=True)
+class _DaxPart:
+    """A part of a partition's DAX memory."""
+
+    line: int
+    whose: str  # for messages
+    fix: str
+    bytes: int
+
+
+def _dax_parts(
     partition: Partition,
     channels: tuple[ChannelPlace, ...],
-    taken: list[Range],
+    shared: tuple[SharedDevicePlace, ...],
+    shared_memories: Mapping[int, Range],
+) -> list[_DaxPart]:
+    """Return the parts of a partition's DAX memory: channels, then a page and a window for each
+    shared device.
+    """
+    parts = []
+    for channel in channels:
+        if partition.name in channel.channel.dax:
+            whose = f"channel '{channel.channel.name}'"
+            fix = "make the channel smaller"
+            parts.append(_DaxPart(channel.channel.line, whose, fix, channel.shared.bytes))
+    for each in of_backend(shared, partition):
+        if each.device.dax:
+            whose = f"shared device '{each.device.name}'"
+            fix = "give its client less memory, or a pool"
+            counts = PAGE_BYTES, shared_memories[each.number].bytes
+            parts += [_DaxPart(each.device.line, whose, fix, count) for count in counts]
+    return parts
+
+
+def _dax_region(
+    system: System, partition: Partition, parts: list[_DaxPart], taken: list[Range]
 ) -> Range | None:
     """Return the guest addresses of a partition's DAX memory. `taken` gets them.
 
     Nothing else is there, because Linux maps all of it, and as cached.
     """
-    places = [each for each in channels if partition.name in each.channel.dax]
-    if not places:
+    if not parts:
         return None
-    count = round_up(list(_dax_places(0, partition, channels))[-1].end, dax.ALIGNMENT)
-    region = _channel_region(system, places[0].channel, partition, count, dax.ALIGNMENT, taken)
+    count = round_up(list(_dax_places(0, parts))[-1].end, dax.ALIGNMENT)
+    last = parts[-1]
+    region = _guest_region(
+        system, last.line, last.whose, last.fix, partition, count, dax.ALIGNMENT, taken
+    )
     taken.append(region)
     return region
 
 
-def _dax_places(
-    start: int, partition: Partition, channels: tuple[ChannelPlace, ...]
-) -> Iterator[Range]:
-    """Yield the places of a partition's channels in its DAX memory, which begins at `start`."""
+def _dax_places(start: int, parts: list[_DaxPart]) -> Iterator[Range]:
+    """Yield the places of the parts of a DAX memory that begins at `start`."""
     at = start + dax.HEAD_BYTES
-    for place in channels:
-        if partition.name in place.channel.dax:
-            found = Range(round_up(at, alignment_of(place.shared.bytes)), place.shared.bytes)
-            yield found
-            at = found.end
+    for part in parts:
+        found = Range(round_up(at, alignment_of(part.bytes)), part.bytes)
+        yield found
+        at = found.end
 
 
 def _channel_ends(
     system: System,
     partition: Partition,
     taken: list[Range],
-    mapped: Range | None,
+    in_dax: Iterator[Range],
     channels: tuple[ChannelPlace, ...],
     spare: Iterator[int],
 ) -> tuple[ChannelEnd, ...]:
@@ -795,9 +835,9 @@ def _channel_ends(
 
     The channels follow its memory. With trusted DMA, guest and physical addresses are the same, so
     that its devices reach a channel, and no memory of others, by its guest address. `taken`: the
-    guest addresses that are not free, which get those of the channels. `mapped`: its DAX memory.
+    guest addresses that are not free, which get those of the channels. `in_dax`: the places of the
+    next parts of its DAX memory.
     """
-    in_dax = _dax_places(mapped.start if mapped else 0, partition, channels)
     ends = []
     for place in channels:
         channel = place.channel
@@ -852,18 +892,21 @@ def _guest_region(
     return Range(start, count)
 
 
-def _channel_host(
+def _function_host(
     system: System,
     partition: Partition,
     taken: Iterable[Range],
     ends: Iterable[ChannelEnd],
+    backends: Iterable[SharedDeviceBackend],
 ) -> Range | None:
     """Return the guest addresses of the PCI host for channels: the lowest that are free.
 
     Nothing is mapped there: every access is the hypervisor's.
     """
-    functions = [end.place.channel for end in ends if end.is_function]
-    if not functions:
+    channels = [end.place.channel for end in ends if end.is_function]
+    lines = [each.line_of("pci" if each.pci else "dax") for each in channels]
+    lines += [each.place.device.line_of("dax") for each in backends if each.is_function]
+    if not lines:
         return None
     free = [Range(HOST_ECAM_BYTES, PCI_LIMIT - HOST_ECAM_BYTES)]
     for each in taken:
@@ -871,9 +914,8 @@ def _channel_host(
     count = HOST_ECAM_BYTES + HOST_WINDOW_BYTES
     start = take_lowest(free, count, HOST_ECAM_BYTES)
     if start is None:
-        line = functions[0].line_of("pci" if functions[0].pci else "dax")
         raise UserError(
-            f"{system.file}:{line}: partition '{partition.name}' has no "
+            f"{system.file}:{lines[0]}: partition '{partition.name}' has no "
             f"{count >> 10} KiB of guest addresses left below 4 GiB for its PCI functions",
             "give it less memory",
         )

@@ -394,6 +394,7 @@ class SharedDevice:
     weight: int = 1
     rate: int | None = None  # bytes/s that the client may send; None: no limit
     mtu: int = MTU_DEFAULT
+    dax: bool = False  # a process of the back-end's Linux serves it, and maps its memory by DAX
 
     def line_of(self, key: str) -> int:
         """Return the line for a message about a key, which may be missing."""

@@ -896,6 +896,7 @@ _SHARED_DEVICE = _Kind(
         "weight": _weight,
         "rate": _rate,
         "mtu": _mtu,
+        "dax": _flag,
     },
     {
         "access": None,
@@ -906,6 +907,7 @@ _SHARED_DEVICE = _Kind(
         "weight": 1,
         "rate": None,
         "mtu": MTU_DEFAULT,
+        "dax": False,
     },
     {"name": '"lan"', "kind": '"net"', "client": '"linux"', "backend": '"net"'},
 )

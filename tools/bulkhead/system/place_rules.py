@@ -127,7 +127,7 @@ def _guest(place: Place, board: BoardTree) -> Iterator[_Named]:
         count = HOST_ECAM_BYTES + HOST_WINDOW_BYTES
         yield Range(place.channel_host.start, count), "its PCI host for channels"
     if place.dax:
-        yield place.dax.region, "its memory of channels"
+        yield place.dax.region, "its DAX memory"
     for end in place.channels:
         if not end.is_mapped_by_dax:
             yield end.region, f"channel '{end.place.channel.name}'"
@@ -142,8 +142,9 @@ def _shared_devices(place: Place) -> Iterator[_Named]:
             yield client.pool, f"the pool of {name}"
     for backend in place.shared_backends:
         name = f"shared device '{backend.place.device.name}'"
-        yield backend.page, f"the page of {name}"
-        yield backend.window, f"its client's memory, by {name}"
+        if not backend.is_function:  # otherwise in its DAX memory
+            yield backend.page, f"the page of {name}"
+            yield backend.window, f"its client's memory, by {name}"
 
 
 def device_pages(partition: Partition, board: BoardTree) -> list[Range]:

@@ -33,6 +33,7 @@ def describe_shared_devices(described: description.Description, layout: Layout) 
             made.backend, made.doorbell = index, backend.doorbell
             made.page = backend.page.start
             made.window_count = 1
+            made.function = int(backend.is_function)
             made.windows[0] = description.MemoryWindow(
                 backend.client, backend.window.start, backend.window.bytes
             )

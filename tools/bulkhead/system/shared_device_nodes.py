@@ -39,7 +39,8 @@ def shared_device_nodes(place: Place, board: BoardTree) -> Iterator[str]:
             yield "\t};"
         yield from _client(client, board)
     for backend in place.shared_backends:
-        yield from _backend(backend, board)
+        if not backend.is_function:
+            yield from _backend(backend, board)
 
 
 def _client(client: SharedDeviceClient, board: BoardTree) -> Iterator[str]:
@@ -55,33 +56,49 @@ def _client(client: SharedDeviceClient, board: BoardTree) -> Iterator[str]:
     yield "\t};"
 
 
+def shared_device_function_node(backend: SharedDeviceBackend, address: int) -> Iterator[str]:
+    """Yield the node of a shared device's PCI function, without what PCI itself tells.
+
+    `address`: of the function, the first cell of its `reg`.
+    """
+    yield f"\t\tshared-device@{backend.device_number:x},0 {{"
+    yield f"\t\t\treg = <{address:#x} 0 0 0 0>;"
+    yield f"\t\t\tbulkhead,page = {cells_source(number_cells(backend.page.start))};"
+    yield from _properties(backend, "\t\t\t")
+    yield "\t\t};"
+
+
 def _backend(backend: SharedDeviceBackend, board: BoardTree) -> Iterator[str]:
-    device, window = backend.place.device, backend.window
-    memory = [*number_cells(backend.client), *range_cells(window)]
-    features = number_cells(shared_device_net.features(device))
     yield f"\tshared-device@{backend.page.start:x} {{"
     yield '\t\tcompatible = "bulkhead,shared-device";'
     yield f"\t\treg = {cells_source(range_cells(backend.page))};"
     yield f"\t\tinterrupts = {cells_source(spare_interrupt(backend.doorbell, board))};"
-    yield f"\t\tlabel = {quoted(device.name)};"
-    yield f"\t\tbulkhead,device = {cells_source([backend.place.number])};"
-    yield f"\t\tbulkhead,kind = {quoted(device.kind.value)};"
-    yield f"\t\tbulkhead,client = {quoted(device.client)};"
-    yield f"\t\tbulkhead,memory = {cells_source(memory)};"
-    yield f"\t\tbulkhead,features = {cells_source(features)};"
-    yield f"\t\tlocal-mac-address = [{device.mac.hex(' ')}];"
-    yield f"\t\tbulkhead,mtu = {cells_source([device.mtu])};"
-    yield from _rules(device)
+    yield from _properties(backend, "\t\t")
     yield "\t};"
 
 
-def _rules(device: SharedDevice) -> Iterator[str]:
-    yield f"\t\tbulkhead,weight = {cells_source([device.weight])};"
+def _properties(backend: SharedDeviceBackend, indent: str) -> Iterator[str]:
+    device, window = backend.place.device, backend.window
+    memory = [*number_cells(backend.client), *range_cells(window)]
+    features = number_cells(shared_device_net.features(device))
+    yield f"{indent}label = {quoted(device.name)};"
+    yield f"{indent}bulkhead,device = {cells_source([backend.place.number])};"
+    yield f"{indent}bulkhead,kind = {quoted(device.kind.value)};"
+    yield f"{indent}bulkhead,client = {quoted(device.client)};"
+    yield f"{indent}bulkhead,memory = {cells_source(memory)};"
+    yield f"{indent}bulkhead,features = {cells_source(features)};"
+    yield f"{indent}local-mac-address = [{device.mac.hex(' ')}];"
+    yield f"{indent}bulkhead,mtu = {cells_source([device.mtu])};"
+    yield from _rules(device, indent)
+
+
+def _rules(device: SharedDevice, indent: str) -> Iterator[str]:
+    yield f"{indent}bulkhead,weight = {cells_source([device.weight])};"
     if device.rate:
-        yield f"\t\tbulkhead,rate = {cells_source(number_cells(device.rate))};"
+        yield f"{indent}bulkhead,rate = {cells_source(number_cells(device.rate))};"
     if device.vlan == ALL_VLANS:
-        yield "\t\tbulkhead,all-vlans;"
+        yield f"{indent}bulkhead,all-vlans;"
     elif isinstance(device.vlan, int):
-        yield f"\t\tbulkhead,vlan = {cells_source([device.vlan])};"
+        yield f"{indent}bulkhead,vlan = {cells_source([device.vlan])};"
     if device.addresses is Senders.ANY:
-        yield "\t\tbulkhead,any-address;"
+        yield f"{indent}bulkhead,any-address;"

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from bulkhead.errors import UserError
 from bulkhead.system.board import PAGE_BYTES
+from bulkhead.system.description import CHANNELS_MAX
 from bulkhead.system.model import Partition, SharedDevice, System
 from bulkhead.system.ranges import (
     LARGE_BLOCK_BYTES,
@@ -58,6 +59,16 @@ class SharedDeviceBackend:
     doorbell: int  # INTID
     window: Range  # guest addresses of the client's memory here
     client: int  # guest address of this memory in the client
+
+    @property
+    def is_function(self) -> bool:
+        """Return True if the back-end sees it as a function of its PCI host for channels."""
+        return self.place.device.dax
+
+    @property
+    def device_number(self) -> int:
+        """Return the device number of the function: those of channels come first."""
+        return CHANNELS_MAX + self.place.number
 
 
 def shown_mac(address: bytes) -> str:

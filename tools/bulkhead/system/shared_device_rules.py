@@ -20,6 +20,7 @@ def shared_device_rules(system: System) -> Iterator[Problem]:
         yield from _partitions(system, device)
         yield from _memory(system, device)
     yield from _windows_twice(system)
+    yield from _mapped_by_dax(system)
     for one, other in combinations(system.shared_devices, 2):
         if one.name == other.name:
             lines = f"lines {one.line} and {other.line}"
@@ -81,11 +82,27 @@ def _windows_twice(system: System) -> Iterator[Problem]:
             yield Problem(other.line_of("access"), what, fix)
 
 
+def _mapped_by_dax(system: System) -> Iterator[Problem]:
+    """Check that no back-end with trusted DMA maps a client's memory by DAX.
+
+    Its guest addresses are physical addresses, where the info block has no room.
+    """
+    trusted = [each.name for each in system.partitions if each.dma is Dma.TRUSTED]
+    for device in system.shared_devices:
+        if device.dax and device.backend in trusted:
+            what = (
+                f'{_name(device)} has dax, and back-end {show(device.backend)} has dma = "trusted"'
+            )
+            yield Problem(device.line_of("dax"), what, 'use dma = "smmu"')
+
+
 def _memory_count(system: System, partition: Partition) -> Iterator[Problem]:
     """Check that a partition's memory, with pools, has no more parts than can be described."""
     pools = [each for each in system.shared_devices if each.client == partition.name and each.pool]
     kept = 1 if partition.kept_bytes else 0
-    mapped = 1 if any(partition.name in each.dax for each in system.channels) else 0
+    in_channels = any(partition.name in each.dax for each in system.channels)
+    in_devices = any(each.dax and each.backend == partition.name for each in system.shared_devices)
+    mapped = 1 if in_channels or in_devices else 0
     most = MEMORIES_MAX - 1 - kept - mapped
     for device in pools[most : most + 1]:
         others = [text for text, count in (("kept", kept), ("dax", mapped)) if count]
