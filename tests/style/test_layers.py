@@ -32,8 +32,8 @@ INCLUDE_FOLDERS = {
 }
 
 # The layers whose headers a layer may include, besides its own and the C library's. Ports of the
-# driver library, and those of channels to our kernel and to RTEMS, belong to the systems that they
-# attach it to, so that only its own code counts.
+# driver library, those of channels to our kernel and to RTEMS, and that of back-ends to Linux
+# belong to the systems that they attach it to, so that only its own code counts.
 ALLOWED = {
     "apps": {"kernel", "virtio", "arch", "devices", "channel", "backend"},
     "kernel": {"virtio", "arch", "devices", "schedule", "channel"},
@@ -59,7 +59,9 @@ def sources(layer: str) -> list[Path]:
     return [path for path in files if path.parts[:2] not in PORTS]
 
 
-PORTS = {("virtio", "ports"), ("channel", "guest"), ("channel", "rtems")}
+PORTS = {
+    ("virtio", "ports"), ("channel", "guest"), ("channel", "rtems"), ("backend", "linux"),
+}  # fmt: skip
 
 
 def headers(path: Path) -> list[str]:
