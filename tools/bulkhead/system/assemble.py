@@ -10,7 +10,7 @@ from bulkhead import lock
 from bulkhead.building import build
 from bulkhead.errors import UserError
 from bulkhead.paths import OUTPUT
-from bulkhead.peers import linux_channels, linux_guest, rtems
+from bulkhead.peers import linux_backend, linux_channels, linux_guest, rtems
 from bulkhead.settings import Settings
 from bulkhead.setup import packages
 from bulkhead.system import board_tree
@@ -19,6 +19,7 @@ from bulkhead.system.check import check
 from bulkhead.system.image import hypervisor_bytes, pack
 from bulkhead.system.images import (
     LINUX,
+    LINUX_BACKEND,
     LINUX_CHANNELS,
     LINUX_FLEET,
     LINUX_MEDIA,
@@ -39,6 +40,7 @@ _PREPARE = {
     LINUX_MEDIA: linux_guest.prepare_media,
     LINUX_CHANNELS: linux_channels.prepare,
     LINUX_FLEET: linux_channels.prepare_fleet,
+    LINUX_BACKEND: linux_backend.prepare,
 }
 
 

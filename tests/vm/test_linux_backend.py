@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A process of Linux serves network devices of our kernel and of a Linux, and is killed meanwhile.
+
+Linux owns the card, and connects it with the clients by a bridge and a tap interface. For DAX on
+Debian 12, its kernel is fetched from Debian 13.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+import socket
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from threading import Event
+
+import pytest
+from support.demo_client import ECHO, HTTP, IPERF, DemoClient
+from support.written_system import StartGuest
+
+from bulkhead.peers import linux_backend, linux_guest
+from bulkhead.running.guest import GuestProcess
+from bulkhead.running.ports import free_ports
+from bulkhead.running.qemu import Forward, UserNetwork
+from bulkhead.settings import Settings
+from bulkhead.system.assemble import assemble, read
+from bulkhead.system.machine import machine
+
+_SYSTEM = """
+board = "qemu-virt"
+
+[[partition]]
+name = "net"
+cores = [0, 1]
+memory = "256 MiB"
+image = "{kernel}"
+initrd = "{backend}"
+arguments = "serve=/bin/backend address=10.0.2.17 gateway=10.0.2.2 shell"
+pci = ["00:02.0"]
+dma = "smmu"
+console = "interactive"
+
+[[partition]]
+name = "control"
+cores = [2]
+memory = "16 MiB"
+image = "demo"
+arguments = "ip=10.0.2.15/24,10.0.2.2"
+
+[[partition]]
+name = "linux"
+cores = [3]
+memory = "256 MiB"
+image = "linux"
+initrd = "{client}"
+arguments = "address=10.0.2.16 gateway=10.0.2.2 serve=/bin/use"
+
+[[shared_device]]
+name = "lan-control"
+kind = "net"
+client = "control"
+backend = "net"
+access = "all"
+dax = true
+
+[[shared_device]]
+name = "lan-linux"
+kind = "net"
+client = "linux"
+backend = "net"
+access = "all"
+dax = true
+"""
+_USE = """
+until ping -c 1 -W 1 10.0.2.15 > /dev/null; do sleep 0.2; done
+ping -c 5 10.0.2.15 | grep transmitted | sed 's/^/client: /'
+wget -q -O /tmp/page http://10.0.2.15/status.json && echo "client: page"
+iperf -c 10.0.2.15 -t 3 -f k | grep sec | sed 's/^/client: /'
+iperf -c 10.0.2.17 -t 3 -f k -r -L 5002 | grep sec | sed 's/^/client: net: /'
+echo "client: the end"
+"""
+_BOOT_S, _PATIENCE_S = 300, 120
+_KILLS = 5
+_CHUNK = 65536
+_MORE = 500_000
+
+
+def _boot(start_guest: StartGuest, folder: Path) -> tuple[GuestProcess, dict[int, int]]:
+    backend = linux_backend.prepare()
+    client = linux_guest.with_script(linux_guest.prepare(), "use", _USE)
+    file = folder / "system.toml"
+    file.write_text(
+        _SYSTEM.format(kernel=backend.kernel, backend=backend.initrd, client=client.initrd)
+    )
+    system, board = read(str(file))
+    assembled = assemble(system, board, Settings())
+    ports = dict(zip((ECHO, HTTP, IPERF), free_ports(3), strict=True))
+    network = UserNetwork([Forward(inside, outside) for inside, outside in ports.items()])
+    return start_guest(machine(system, board, assembled.image, lambda _: network)), ports
+
+
+class _Stream:
+    """A connection to the echo service, on which all bytes that come back are verified."""
+
+    def __init__(self, client: DemoClient) -> None:
+        self._client = client
+        self._stopped = Event()
+        self.verified = 0  # bytes
+
+    def stop(self) -> None:
+        """End the connection behind what was sent."""
+        self._stopped.set()
+
+    def run(self) -> None:
+        """Send and receive. Raises an error if the connection is reset, or a byte is wrong."""
+        source, sent = random.Random(41), bytearray()
+        with self._client.connect(ECHO, timeout=_PATIENCE_S) as connection:
+
+            def send() -> None:
+                while not self._stopped.is_set():
+                    sent.extend(chunk := source.randbytes(_CHUNK))
+                    connection.sendall(chunk)
+                connection.shutdown(socket.SHUT_WR)
+
+            with ThreadPoolExecutor(1) as pool:
+                sender = pool.submit(send)
+                while part := connection.recv(_CHUNK):
+                    assert sent[self.verified : self.verified + len(part)] == part
+                    self.verified += len(part)
+                sender.result()
+        assert self.verified == len(sent)
+
+    def wait_for_more(self) -> None:
+        """Wait until more bytes have come back."""
+        wanted, deadline = self.verified + _MORE, time.monotonic() + _PATIENCE_S
+        while self.verified < wanted:
+            assert time.monotonic() < deadline, f"only {self.verified} of {wanted} bytes came back"
+            time.sleep(0.1)
+
+
+# Kernels may have to be fetched.
+@pytest.mark.timeout(1200)
+def test_clients_survive_the_death_of_the_process(start_guest: StartGuest, tmp_path: Path) -> None:
+    """More than 10 s: two Linux boot, and the process is killed under traffic."""
+    guest, ports = _boot(start_guest, tmp_path)
+    guest.wait_for_match(r"(?m)^net\| .*bulkhead-backend: link up", _BOOT_S)
+    guest.wait_for_match(r"(?m)^linux\| .*client: the end", _BOOT_S)
+    console = guest.console()
+    assert "5 packets transmitted, 5 packets received" in console
+    assert "client: page" in console
+    assert len(re.findall(r"client: \[.*bits/sec", console)) == 1
+    assert len(re.findall(r"client: net: \[.*bits/sec", console)) == 2
+    client = DemoClient(ports=ports)
+    assert client.get("/")[0] == 200
+    links = guest.console().count("control| net: link")
+    stream = _Stream(client)
+    with ThreadPoolExecutor(1) as pool:
+        running = pool.submit(stream.run)
+        try:
+            for _ in range(_KILLS):
+                stream.wait_for_more()
+                guest.type_text("killall -9 bulkhead-backend\r")
+                guest.wait_for_next_match(r"(?m)^net\| .*backend: ended with 137", _PATIENCE_S)
+                guest.wait_for_next_match(r"(?m)^net\| .*bulkhead-backend: link up", _PATIENCE_S)
+            stream.wait_for_more()
+        finally:
+            stream.stop()
+        running.result(_BOOT_S)
+    assert client.get("/")[0] == 200
+    assert guest.console().count("control| net: link") == links  # a pause, and nothing else
+    assert "Oops" not in guest.console()
