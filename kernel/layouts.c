@@ -92,6 +92,8 @@ void layouts_reports(void)
     LAYOUT_CONSTANT(VCPU_REPORT_VERSION);
     LAYOUT_ENUMERATOR(report_kind, REPORT_, TRACE);
     LAYOUT_ENUMERATOR(report_kind, REPORT_, VCPUS);
+    LAYOUT_ENUMERATOR(report_kind, REPORT_, NETWORK);
+    LAYOUT_ENUMERATOR(report_kind, REPORT_, MIRROR);
     LAYOUT_ENUMERATOR(vcpu_record_kind, VCPU_RECORD_, FREE);
     LAYOUT_ENUMERATOR(vcpu_record_kind, VCPU_RECORD_, MAIN);
     LAYOUT_ENUMERATOR(vcpu_record_kind, VCPU_RECORD_, IO);

@@ -148,6 +148,7 @@ static bool start(struct card *card, uint64_t now)
         return false;
     }
     card->state = CARD_RUNNING;
+    card->starts++;
     card->reported = NULL;
     card->started = now;
     card->watched = now;

@@ -35,6 +35,7 @@ struct card {
     uint64_t started, watched, full_since;
     uint64_t attempt; /* time of the next one */
     uint64_t pause;   /* before the attempt after that */
+    uint64_t starts;
     uint64_t failures;
     bool is_full;
     struct virtio_net_buffer *free_buffers; /* accessed with interrupts masked */

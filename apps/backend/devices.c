@@ -13,9 +13,12 @@
 /* A client with a limit may send so much at once. */
 #define BURST_MILLISECONDS 10u
 
-static void ring(void *wake)
+static void ring(void *context)
 {
-    (void)semaphore_post(wake); /* one post is enough: RESULT_OVERFLOW */
+    struct device *device = context;
+
+    device->doorbells++;
+    (void)semaphore_post(device->wake); /* one post is enough: RESULT_OVERFLOW */
 }
 
 /* Returns a property that is a text, NULL if it is none. */
@@ -128,20 +131,19 @@ static void read_rules(int node, struct network_client_setup *setup)
     setup->mtu = (uint16_t)devicetree_number(node, "bulkhead,mtu", 1500);
 }
 
-static const char *attach_doorbell(int node, struct semaphore *wake)
+static const char *attach_doorbell(int node, struct device *device)
 {
     enum interrupt_trigger trigger;
     uint32_t number;
 
     return devicetree_interrupt(node, 0, &number, &trigger) == RESULT_OK &&
-                   interrupt_attach(number, INTERRUPT_EDGE, ring, wake) == RESULT_OK
+                   interrupt_attach(number, INTERRUPT_EDGE, ring, device) == RESULT_OK
                ? NULL
                : "its doorbell can't be attached";
 }
 
 /* Reads a device. Returns NULL, or a static text that says why it can't be served. */
-static const char *read_device(int node, struct device *device, struct network_client_setup *setup,
-                               struct semaphore *wake)
+static const char *read_device(int node, struct device *device, struct network_client_setup *setup)
 {
     const char *reason;
 
@@ -155,7 +157,7 @@ static const char *read_device(int node, struct device *device, struct network_c
     reason = read_address(node, setup);
     reason = reason == NULL ? map_page(node, setup) : reason;
     reason = reason == NULL ? map_memory(node, device, &setup->memory) : reason;
-    return reason == NULL ? attach_doorbell(node, wake) : reason;
+    return reason == NULL ? attach_doorbell(node, device) : reason;
 }
 
 static bool is_network(int node)
@@ -184,7 +186,8 @@ unsigned devices_find(struct device devices[NETWORK_CLIENTS_MAX],
         if (count < NETWORK_CLIENTS_MAX) {
             memset(&setups[count], 0, sizeof(setups[count]));
             devices[count].name = name;
-            reason = read_device(node, &devices[count], &setups[count], wake);
+            devices[count].wake = wake;
+            reason = read_device(node, &devices[count], &setups[count]);
         }
         if (reason != NULL) {
             print("backend: %s: not served: %s\n", name, reason);

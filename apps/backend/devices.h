@@ -12,6 +12,8 @@ struct device {
     const char *name;   /* in the devicetree, as is: */
     const char *client; /* name of the partition */
     uint32_t index;     /* for the hypervisor's calls */
+    struct semaphore *wake;
+    uint64_t doorbells; /* counted in interrupts */
     struct device_memory_region regions[DEVICE_REGIONS_MAX];
 };
 

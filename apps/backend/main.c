@@ -14,6 +14,7 @@
 #include "kernel/print.h"
 #include "kernel/thread.h"
 #include "kernel/time.h"
+#include "reports.h"
 #include <arch/hypercalls.h>
 #include <arch/hypervisor_call.h>
 #include <arch/random.h>
@@ -146,6 +147,7 @@ static bool execute_round(uint64_t now, uint64_t *until)
     (void)network_service(network, ROUND_FRAMES, &time);
     card_flush(&backend.card); /* before a client is told that its frame was sent */
     network_end(network);
+    reports_tend(now);
     *until = earlier(time, card_due(&backend.card));
     return network->moved != before;
 }
@@ -153,6 +155,7 @@ static bool execute_round(uint64_t now, uint64_t *until)
 static void sleep_until_work(uint64_t until)
 {
     if (network_sleep(&backend.network) && card_sleep(&backend.card)) {
+        reports_finish(time_now());
         (void)semaphore_wait(&backend.wake, until);
     }
     network_wake(&backend.network);
@@ -220,6 +223,7 @@ int application_main(void)
         is_up = virtio_net_link_up(backend.card.net);
     }
     network_set_link(&backend.network, is_up);
+    reports_begin(&backend.network, backend.devices, &backend.card, secret(), time_now());
     print_clients(is_up);
     (void)thread_set_priority(thread_current(), PRIORITY);
     serve();

@@ -38,6 +38,8 @@ static void stop(struct network *network, unsigned index)
 {
     struct network_client *client = &network->clients[index];
 
+    client->statistics.bad_chains += client->net.statistics.transmit_bad;
+    client->net.statistics.transmit_bad = 0; /* the next start does so, too */
     client->state = NETWORK_CLIENT_STOPPED;
     client->has_transfer = false;
     client->owes_interrupt = false;

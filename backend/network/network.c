@@ -82,6 +82,7 @@ void network_set_link(struct network *network, bool is_up)
 void network_begin(struct network *network, uint64_t now)
 {
     network->now = now;
+    frame_mirror_follow(&network->mirror, now);
     for (unsigned i = 0; i < network->count; i++) {
         struct network_client *client = &network->clients[i];
 

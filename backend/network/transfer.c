@@ -41,24 +41,6 @@ static unsigned count_ports(uint32_t ports)
     return count;
 }
 
-unsigned transfer_begin(struct network *network, struct network_transfer *transfer, unsigned port,
-                        const struct device_net_frame *frame)
-{
-    transfer->frame = *frame;
-    transfer->is_divided = false;
-    transfer->copied = copy_first(frame, transfer->first, sizeof(transfer->first));
-    transfer->decision =
-        frame_switch_decide(&network->bridge, port, transfer->first, frame->bytes, network->now);
-    transfer->ports = transfer->decision.drop == FRAME_NOT_DROPPED ? transfer->decision.ports : 0;
-    if (transfer->ports != 0 && !is_checksum_behind_header(transfer)) {
-        transfer->ports = 0;
-        if (port != FRAME_SWITCH_CARD) {
-            client_at(network, port)->statistics.bad_checksums++;
-        }
-    }
-    return count_ports(transfer->ports);
-}
-
 /* Adds the sender's memory from byte `skip` on. Returns the number of segments. */
 static unsigned add_views(struct network_transfer *transfer, unsigned count, uint32_t skip)
 {
@@ -76,6 +58,40 @@ static unsigned add_views(struct network_transfer *transfer, unsigned count, uin
         skip = 0;
     }
     return count;
+}
+
+/* Mirrors a frame as it came, with the header that the switch decides by. */
+static void mirror_received(struct network *network, struct network_transfer *transfer,
+                            unsigned port)
+{
+    struct device_net_frame frame = transfer->frame;
+
+    if (!frame_mirror_has_port(&network->mirror, port)) {
+        return;
+    }
+    transfer->segments[0] = (struct device_segment){transfer->first, transfer->copied};
+    frame.segments = transfer->segments;
+    frame.count = add_views(transfer, 1, transfer->copied);
+    frame_mirror_write(&network->mirror, port, FRAME_MIRROR_RECEIVED, &frame, network->now);
+}
+
+unsigned transfer_begin(struct network *network, struct network_transfer *transfer, unsigned port,
+                        const struct device_net_frame *frame)
+{
+    transfer->frame = *frame;
+    transfer->is_divided = false;
+    transfer->copied = copy_first(frame, transfer->first, sizeof(transfer->first));
+    mirror_received(network, transfer, port);
+    transfer->decision =
+        frame_switch_decide(&network->bridge, port, transfer->first, frame->bytes, network->now);
+    transfer->ports = transfer->decision.drop == FRAME_NOT_DROPPED ? transfer->decision.ports : 0;
+    if (transfer->ports != 0 && !is_checksum_behind_header(transfer)) {
+        transfer->ports = 0;
+        if (port != FRAME_SWITCH_CARD) {
+            client_at(network, port)->statistics.bad_checksums++;
+        }
+    }
+    return count_ports(transfer->ports);
 }
 
 /* Describes the frame as it leaves from a port. */
@@ -117,6 +133,9 @@ static bool leave(struct network *network, unsigned port, const struct device_ne
         return false;
     }
     frame_switch_count_sent(&network->bridge, port, frame->bytes);
+    if (frame_mirror_has_port(&network->mirror, port)) {
+        frame_mirror_write(&network->mirror, port, FRAME_MIRROR_SENT, frame, network->now);
+    }
     return true;
 }
 

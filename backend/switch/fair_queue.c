@@ -83,8 +83,16 @@ void fair_queue_empty(struct fair_queue *queue, unsigned client)
 /* Returns true if the client has frames, and its limit lets the next one pass. */
 static bool is_eligible(struct fair_client *client, uint64_t now)
 {
+    bool is_held_back;
+
     token_bucket_refill(&client->bucket, now);
-    return client->has_frames && (uint32_t)client->next_cost <= token_bucket_bytes(&client->bucket);
+    if (!client->has_frames) {
+        return false;
+    }
+    is_held_back = (uint32_t)client->next_cost > token_bucket_bytes(&client->bucket);
+    client->waits += is_held_back && !client->is_held_back;
+    client->is_held_back = is_held_back;
+    return !is_held_back;
 }
 
 /* Begins the turn of a client, or goes on with one that its limit has ended. Returns true if the

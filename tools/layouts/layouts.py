@@ -24,6 +24,7 @@ MODULES = ROOT / "tools" / "bulkhead" / "layouts"
 COMPILER = "aarch64-linux-gnu-gcc"
 # By module: the file with the records, and the folders of its headers.
 PROGRAMS = {
+    "backend": ("backend/layouts.c", ("backend/include", "virtio/include", "arch/include")),
     "manager": ("apps/manager/layouts.c", ("apps/manager", "arch/include")),
     "hypervisor": (
         "hypervisor/layouts.c",

@@ -72,7 +72,9 @@ struct fair_client {
     int32_t deficit;   /* less than the largest frame and the quantum together */
     int32_t next_cost; /* of the next frame, or the least cost if it is unknown */
     bool has_frames;
-    bool was_refused; /* the next frame */
+    bool was_refused;  /* the next frame */
+    bool is_held_back; /* by its limit */
+    uint64_t waits;    /* number of times that its limit has held it back */
 };
 
 struct fair_queue {

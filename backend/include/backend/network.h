@@ -31,6 +31,7 @@
 #define BACKEND_NETWORK_H
 
 #include "backend/fair_queue.h"
+#include "backend/frame_mirror.h"
 #include "backend/frame_switch.h"
 #include "virtio/device_net.h"
 #include <arch/shared_device.h>
@@ -106,6 +107,7 @@ struct network_client_statistics {
     uint64_t starts;  /* of its driver */
     uint64_t resumed; /* of these, continued from an earlier life of this program */
     uint64_t failures;
+    uint64_t bad_chains;    /* of earlier starts: what its driver sent was no frame */
     uint64_t bad_checksums; /* frames dropped: the checksum's place is in the Ethernet header */
     uint64_t interrupts;
 };
@@ -137,6 +139,7 @@ struct network {
     struct fair_queue queue;
     struct network_card card;
     struct network_transfer from_card;
+    struct frame_mirror mirror; /* of the switch's ports; the program initialises it, if it wants */
     uint64_t now;
     uint64_t moved; /* frames taken from clients and from the card, and further segments of them */
     bool is_link_up;

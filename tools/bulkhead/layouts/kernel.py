@@ -51,6 +51,8 @@ class ReportKind(IntEnum):
 
     TRACE = 1
     VCPUS = 2
+    NETWORK = 3
+    MIRROR = 4
 
 
 class VcpuRecordKind(IntEnum):
