@@ -359,6 +359,37 @@ def trace(
 
 
 @bulkhead.command(context_settings=_CONTEXT)
+@click.argument("words", nargs=-1, metavar="[NAME|FILE] CLIENT")
+@click.option("--output", default="-", metavar="FILE",
+              help="Write to this file. Default: -, the standard output, for a pipe.")  # fmt: skip
+@click.option("--count", type=click.IntRange(min=1), metavar="N",
+              help="End after N frames.")  # fmt: skip
+@click.option("--seconds", type=click.FloatRange(min=0, min_open=True), metavar="S",
+              help="End after S seconds.")  # fmt: skip
+@click.option("--snap", type=click.IntRange(1, 65550), metavar="BYTES",
+              help="Keep only the first bytes of each frame. Default: all.")  # fmt: skip
+def capture(
+    words: tuple[str, ...],
+    output: str,
+    count: int | None,
+    seconds: float | None,
+    snap: int | None,
+) -> None:
+    """Write the frames from and to a client of shared devices as a pcap file.
+
+    CLIENT is a partition, or one of its shared devices, of a running system; the default system is
+    shared-card. The partition that serves the device copies the frames for this command, as long as
+    the command reads them. Example: ./bulkhead capture linux | tcpdump -r -
+    """
+    from bulkhead.capturing.capture_command import CaptureOptions, capture_system
+
+    if not 1 <= len(words) <= 2:
+        raise UserError("capture takes a system and a client", "write capture [NAME|FILE] CLIENT")
+    system = words[0] if len(words) == 2 else "shared-card"
+    capture_system(CaptureOptions(system, words[-1], output, count, seconds, snap or 0))
+
+
+@bulkhead.command(context_settings=_CONTEXT)
 @click.argument("suites", nargs=-1, metavar="[SUITE]... [-- PYTEST-ARGUMENT...]")
 @click.option(
     "--long",

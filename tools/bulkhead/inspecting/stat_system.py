@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from bulkhead import console
 from bulkhead.errors import UserError
+from bulkhead.inspecting.network_report import NetworkCounters, read_network
 from bulkhead.inspecting.reports import Guest, UnreadableMachine, physical_memory
 from bulkhead.inspecting.stat_channels import (
     EndCounters,
@@ -19,6 +20,7 @@ from bulkhead.inspecting.stat_channels import (
     channel_table,
     read_channels,
 )
+from bulkhead.inspecting.stat_devices import device_records, device_table, drop_lines
 from bulkhead.inspecting.stat_interrupts import interrupt_records, interrupt_table, is_shown
 from bulkhead.inspecting.vcpus import (
     Shares,
@@ -37,6 +39,7 @@ from bulkhead.system.reports import CAUSES, VcpuReport, read_reports
 if TYPE_CHECKING:
     from rich.console import Group
     from rich.table import Table
+    from rich.text import Text
 
 _PERIOD_S = 1.0
 _FRAMED_COLUMNS = 120  # of a terminal that a framed table of VCPUs fits into
@@ -49,7 +52,8 @@ class _Sample:
     time_ns: int  # of this machine's clock
     reports: Sequence[VcpuReport]
     vcpus: dict[str, list[VcpuCounters]]  # by partition
-    unreadable: dict[str, str]  # by partition: why its VCPUs can't be read
+    networks: dict[str, NetworkCounters]  # by back-end
+    unreadable: dict[str, str]  # by partition: why its VCPUs, or its counters, can't be read
     sources: Sequence[InterruptSource]  # of partitions on shared cores
     channels: Sequence[EndCounters]
 
@@ -86,10 +90,15 @@ def _read(running: Running, qmp: QmpClient) -> _Sample:
     now = time.monotonic_ns()
     reports = read_reports(qmp, running.hypervisor_end, running.vcpus)
     vcpus = {}
+    networks: dict[str, NetworkCounters] = {}
     unreadable = {}
     for memory in running.guests:
+        guest = Guest(memory, "", physical_memory(qmp))
         try:
-            vcpus[memory.partition] = read_vcpus(Guest(memory, "", physical_memory(qmp)))
+            vcpus[memory.partition] = read_vcpus(guest)
+            if memory.partition in running.backends:
+                network = read_network(guest)
+                networks |= {memory.partition: network} if network else {}
         except UnreadableMachine:
             raise
         except UserError as error:  # the guest's fault; the others are shown all the same
@@ -98,7 +107,7 @@ def _read(running: Running, qmp: QmpClient) -> _Sample:
         read_sources(qmp, running.hypervisor_end, running.vcpus) if running.shared_cores else []
     )
     channels = read_channels(running, physical_memory(qmp))
-    return _Sample(now, reports, vcpus, unreadable, sources, channels)
+    return _Sample(now, reports, vcpus, networks, unreadable, sources, channels)
 
 
 def _owner(running: Running, report: VcpuReport) -> str:
@@ -155,6 +164,8 @@ def _records(running: Running, sample: _Sample) -> list[dict[str, object]]:
                 record["interrupts"] = interrupt_records(
                     report.partition, sample.sources, sample.reports
                 )
+            if owner in sample.networks:
+                record["shared_devices"] = device_records(sample.networks[owner])
             if running.channels:
                 record["channels"] = channel_records(owner, sample.channels)
         shown.add(owner)
@@ -175,6 +186,7 @@ def _tables(running: Running, sample: _Sample, before: _Sample | None) -> Group:
         *(Text(line, "bold") for line in sample.unreadable.values()),
         *(_vcpu_table(name, sample, before) for name, vcpus in sample.vcpus.items() if vcpus),
         _table(running, sample, before),
+        *_device_tables(sample, before),
         *(
             [interrupt_table(running, sample.sources, sample.reports)]
             if any(map(is_shown, sample.sources))
@@ -186,6 +198,16 @@ def _tables(running: Running, sample: _Sample, before: _Sample | None) -> Group:
             else []
         ),
     )
+
+
+def _device_tables(sample: _Sample, before: _Sample | None) -> Iterator[Table | Text]:
+    from rich.text import Text
+
+    elapsed = sample.time_ns - before.time_ns if before else 0
+    for backend, now in sample.networks.items():
+        then = before.networks.get(backend) if before else None
+        yield device_table(backend, now, then, elapsed)
+        yield from map(Text, drop_lines(backend, now))
 
 
 def _vcpu_table(partition: str, sample: _Sample, before: _Sample | None) -> Table:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Connect commands to a running system or program: stat, top and trace.
+"""Connect commands to a running system or program: stat, top, trace and capture.
 
 `run` makes a socket on which QEMU serves the machine protocol, and for a system a file with the
 facts that the commands need.
@@ -74,12 +74,15 @@ class Running:
     worst_responses: list[list[int | None]] = field(default_factory=list)
     hypervisor_start: int = 0
     cores: int = 0  # of the board
-    # The manager's staging memory, if there is a manager: the file with the machine's memory, the
-    # place in that file, and the size.
+    # The file with the machine's memory, if other processes write to it, and the physical address
+    # where it begins.
     memory: str = ""
+    memory_start: int = 0
+    # The manager's staging memory, if there is a manager: the place in that file, and the size.
     staging: int = 0
     staging_bytes: int = 0
     channels: list[ChannelMemory] = field(default_factory=list)
+    backends: list[str] = field(default_factory=list)  # partitions that serve shared devices
 
     @property
     def partitions(self) -> list[str]:
@@ -142,6 +145,7 @@ def facts_of(layout: Layout) -> Running:
             )
             for place in layout.channels
         ],
+        backends=sorted({each.backend for each in layout.system.shared_devices}),
     )
 
 
@@ -170,20 +174,25 @@ class _Memory:
 
 @contextlib.contextmanager
 def _memory(layout: Layout) -> Iterator[_Memory]:
-    """Make the memory of a system with a manager, which reads requests there, or with a device
-    whose back-end is another process.
+    """Make the memory of a system with a manager or a back-end, which read requests there, or with
+    a device whose back-end is another process.
     """
     place = next((place for place in layout.places if place.staging), None)
-    if place is None and not _has_back_ends(layout.system):
+    has_readers = place is not None or bool(layout.system.shared_devices)
+    if not has_readers and not _has_back_ends(layout.system):
         yield _Memory()
         return
     size = layout.board.total_bytes
     descriptor = machine_memory.make(layout.system.name, size)
     try:
         facts: dict[str, Any] = {}
-        if place is not None and place.staging is not None:
+        if has_readers:
             facts = {
                 "memory": machine_memory.path_of(descriptor),
+                "memory_start": layout.board.memory,
+            }
+        if place is not None and place.staging is not None:
+            facts |= {
                 "staging": place.staging_physical - layout.board.memory,
                 "staging_bytes": place.staging.bytes,
             }
