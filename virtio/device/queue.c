@@ -13,9 +13,12 @@
 #define AVAILABLE_ALIGNMENT   2u
 #define USED_ALIGNMENT        4u
 
-/* A table of descriptors: the queue's, or an indirect one. */
+#define DESCRIPTOR_WORDS (sizeof(struct virtqueue_descriptor) / sizeof(uint32_t))
+
+/* A table of descriptors: the queue's, or an indirect one, which may begin at any multiple of four.
+ */
 struct table {
-    const struct virtqueue_descriptor *descriptors;
+    const uint32_t *words; /* DESCRIPTOR_WORDS each */
     uint32_t entries;
     bool is_indirect;
 };
@@ -108,17 +111,18 @@ static bool read_available_index(struct device_queue *queue)
     return index != queue->taken;
 }
 
-/* Reads each word of a descriptor once: 64 bits at a time where the processor can. */
+/* Reads each word of a descriptor once (2.7.5). */
 static struct reading read_descriptor(const struct table *table, uint32_t number)
 {
-    const struct virtqueue_descriptor *descriptor = &table->descriptors[number];
+    const uint32_t *words = &table->words[number * DESCRIPTOR_WORDS];
+    uint32_t flags_and_next = virtio_shared_load32(&words[3]);
 
     return (struct reading){
-        .address = virtio_shared_load32(&descriptor->address_low) |
-                   (uint64_t)virtio_shared_load32(&descriptor->address_high) << 32,
-        .bytes = virtio_shared_load32(&descriptor->bytes),
-        .flags = virtio_shared_load16(&descriptor->flags_or_id),
-        .next = virtio_shared_load16(&descriptor->next_or_flags),
+        .address = virtio_shared_load32(&words[0]) | (uint64_t)virtio_shared_load32(&words[1])
+                                                         << 32,
+        .bytes = virtio_shared_load32(&words[2]),
+        .flags = flags_and_next & UINT16_MAX,
+        .next = (uint16_t)(flags_and_next >> 16),
     };
 }
 
@@ -157,7 +161,7 @@ static bool add_segment(struct device_queue *queue, struct device_chain *chain,
 static bool enter_table(struct device_queue *queue, const struct reading *descriptor,
                         struct table *table)
 {
-    uint32_t entries = descriptor->bytes / sizeof(*table->descriptors);
+    uint32_t entries = descriptor->bytes / sizeof(struct virtqueue_descriptor);
 
     if (!queue->indirect || table->is_indirect) { /* 2.7.5.3.1 */
         return break_queue(queue, "an indirect descriptor that is not allowed");
@@ -166,14 +170,14 @@ static bool enter_table(struct device_queue *queue, const struct reading *descri
         return break_queue(queue, "an indirect descriptor with a next one");
     }
     /* 2.7.5.3.1: no chain is longer than the queue. */
-    if (entries == 0 || descriptor->bytes % sizeof(*table->descriptors) != 0 ||
+    if (entries == 0 || descriptor->bytes % sizeof(struct virtqueue_descriptor) != 0 ||
         entries > queue->size) {
         return break_queue(queue, "an indirect table of an invalid size");
     }
-    table->descriptors = part(queue, descriptor->address, descriptor->bytes, sizeof(uint32_t));
+    table->words = part(queue, descriptor->address, descriptor->bytes, sizeof(uint32_t));
     table->entries = entries;
     table->is_indirect = true;
-    if (table->descriptors == NULL) {
+    if (table->words == NULL) {
         return break_queue(queue, "an indirect table that is not aligned, or outside of the memory "
                                   "that the device may access");
     }
@@ -184,7 +188,7 @@ static bool enter_table(struct device_queue *queue, const struct reading *descri
  * besides an indirect one, so a circle ends. */
 static bool read_chain(struct device_queue *queue, uint16_t head, struct device_chain *chain)
 {
-    struct table table = {.descriptors = queue->descriptors, .entries = queue->size};
+    struct table table = {.words = (const uint32_t *)queue->descriptors, .entries = queue->size};
     uint32_t number = head;
 
     for (unsigned read = 0; read < queue->size;) {
