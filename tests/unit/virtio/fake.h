@@ -62,6 +62,7 @@ struct fake_device {
     uint64_t withdrawn; /* features that are not offered any more when the offer is read again */
     uint8_t status;
     uint8_t config[64];
+    uint8_t config_widths[64]; /* of the field at each offset, 0 where none begins */
     uint32_t generation;
     uint32_t device_feature_select;
     uint32_t driver_feature_select;

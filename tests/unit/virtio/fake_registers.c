@@ -212,10 +212,10 @@ static void notify(uint32_t index)
 
 static uint32_t read_config(uint32_t offset, unsigned bytes)
 {
-    static const uint8_t width_of[17] = {1, 1, 1, 1, 1, 1, 2, 0, 2, 0, 2, 0, 4, 0, 0, 0, 1};
     uint32_t value = 0;
 
-    assert_true(offset < 17 && width_of[offset] == bytes); /* as wide as the field */
+    assert_true(offset < sizeof(fake->config_widths));
+    assert_int_equal(bytes, fake->config_widths[offset]); /* as wide as the field */
     memcpy(&value, &fake->config[offset], bytes);
     if (fake->config_changes != 0) {
         fake->config_changes--;
@@ -520,6 +520,7 @@ void fake_pci_describe(struct fake_device *device, uint16_t device_id)
 
 void fake_reset_device(struct fake_device *device, enum fake_bus bus, uint16_t vectors)
 {
+    static const uint8_t widths[17] = {1, 1, 1, 1, 1, 1, 2, 0, 2, 0, 2, 0, 4, 0, 0, 0, 1};
     static const uint8_t mac[6] = {0x52, 0x54, 0x00, 0x12, 0x34, 0x56};
 
     memset(device, 0, offsetof(struct fake_device, queue));
@@ -530,6 +531,7 @@ void fake_reset_device(struct fake_device *device, enum fake_bus bus, uint16_t v
     device->device_id = VIRTIO_DEVICE_NETWORK;
     device->line = vectors == 0;
     device->vectors_granted = vectors;
+    memcpy(device->config_widths, widths, sizeof(widths));
     memcpy(device->config, mac, sizeof(mac));
     device->config[6] = 1;                /* link up */
     device->config[8] = 1;                /* queue pairs */

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Private to the driver of block devices. */
+#ifndef VIRTIO_BLOCK_PRIVATE_H
+#define VIRTIO_BLOCK_PRIVATE_H
+
+#include "virtio/block.h"
+#include "virtio/virtqueue.h"
+
+/* Pieces of a request: its segments, divided where they are larger than the device takes, header
+ * and status. */
+#define BLOCK_PIECES_MAX 64u
+
+/* The memory of a request that is shared with the device, beside its data. */
+struct block_slot {
+    uint8_t header[VIRTIO_BLOCK_HEADER_BYTES];
+    uint8_t status;
+    uint8_t unused[15];
+};
+
+enum block_state { BLOCK_RUNNING, BLOCK_BROKEN, BLOCK_STOPPED };
+
+struct virtio_block {
+    struct virtio_transport *transport;
+    const struct virtio_block_operations *operations;
+    void *context;
+    enum block_state state;
+    const char *broken;
+    bool has_queue;
+    bool memory_with_device; /* the queue may be enabled */
+    bool is_status_wanted;   /* the configuration has changed, or the device asks for a reset */
+    bool is_news;            /* the owner has not seen that the driver has stopped */
+    unsigned interrupts;     /* since virtio_block_rearm() */
+    uint64_t features;
+    struct virtio_block_geometry geometry;
+    struct virtio_block_statistics statistics;
+    struct virtqueue queue;
+    struct virtio_notification notification;
+    struct virtio_block_request *returned; /* by virtio_block_stop() */
+    uint16_t requests_max;
+    uint16_t free_count;
+    uint16_t free_slots[VIRTIO_BLOCK_REQUESTS_MAX]; /* a stack */
+    struct block_slot *slots;                       /* requests_max */
+    virtio_address slots_address;
+    struct virtqueue_segment pieces[BLOCK_PIECES_MAX]; /* of the request that is submitted */
+};
+
+/* Negotiates features and reads the configuration. Returns false if that fails, with the reason in
+ * *reason. */
+bool block_negotiate(struct virtio_block *block, uint64_t features_off, const char **reason);
+/* The device can't be used any more. With the lock held. */
+void block_stop_broken(struct virtio_block *block, const char *reason);
+
+#endif
