@@ -41,7 +41,7 @@ const char *network_init(struct network *network, struct network_client *clients
     for (unsigned i = 0; i < count; i++) {
         memset(&clients[i], 0, sizeof(clients[i]));
         clients[i].setup = setups[i];
-        clients[i].continued = UINT32_MAX; /* by an earlier life of the program */
+        client_page_init(&clients[i].page, setups[i].page, DEVICE_NET_QUEUES);
         rules[i] = setups[i].rules;
         shares[i] = setups[i].share;
     }

@@ -30,11 +30,11 @@
 #ifndef BACKEND_NETWORK_H
 #define BACKEND_NETWORK_H
 
+#include "backend/client_page.h"
 #include "backend/fair_queue.h"
 #include "backend/frame_mirror.h"
 #include "backend/frame_switch.h"
 #include "virtio/device_net.h"
-#include <arch/shared_device.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -123,11 +123,8 @@ struct network_client {
     bool has_transfer; /* a frame was taken, and not finished */
     bool is_charged;   /* and has begun to leave */
     bool owes_interrupt;
-    bool is_known;       /* the fields below were read: */
-    uint32_t generation; /* of the device: acknowledged */
-    uint32_t queue_generations[DEVICE_NET_QUEUES];
-    uint32_t continued; /* a bit a queue: an earlier start may have served its generation */
-    uint32_t ready;     /* a bit a queue: those that are served */
+    struct client_page page;
+    uint32_t ready; /* a bit a queue: those that are served */
 };
 
 struct network {
