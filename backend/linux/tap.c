@@ -36,9 +36,8 @@ static bool open_interface(struct tap *tap, char *problem)
                            : errno == EINVAL ? ": an interface of another kind has the name"
                                              : "");
     }
-    /* Frames to us may have incomplete checksums. They are divided into segments before, because
-     * the back-end takes only such frames from a card. */
-    if (ioctl(tap->file, TUNSETOFFLOAD, TUN_F_CSUM) != 0 ||
+    /* Frames to us may have incomplete checksums and several TCP segments. */
+    if (ioctl(tap->file, TUNSETOFFLOAD, TUN_F_CSUM | TUN_F_TSO4 | TUN_F_TSO6) != 0 ||
         ioctl(tap->file, TUNSETPERSIST, 1) != 0) {
         return problem_set(problem, "the tap interface %s can't be set up: %s", tap->name,
                            strerror(errno));
@@ -105,46 +104,75 @@ void tap_look(struct tap *tap)
     tap->is_up = has_carrier(tap);
 }
 
-/* Describes a frame that was read. Returns false if it is none, or has a header that was not
- * asked for. */
-static bool describe(const struct tap *tap, ssize_t bytes, struct device_segment *segment,
-                     struct device_net_frame *frame)
+/* Returns true if the header is one that was asked for. */
+static bool has_valid_header(const struct virtio_net_hdr *header, size_t frame_bytes)
 {
-    const struct virtio_net_hdr *header = &tap->received.header;
-    size_t frame_bytes = (size_t)bytes - sizeof(*header);
     bool is_partial = (header->flags & VIRTIO_NET_HDR_F_NEEDS_CSUM) != 0;
 
-    if (bytes < (ssize_t)(sizeof(*header) + DEVICE_NET_FRAME_MIN) ||
-        header->gso_type != VIRTIO_NET_HDR_GSO_NONE ||
-        (is_partial &&
-         (size_t)header->csum_start + header->csum_offset + sizeof(uint16_t) > frame_bytes)) {
+    switch (header->gso_type) {
+    case VIRTIO_NET_HDR_GSO_NONE:
+        break;
+    case VIRTIO_NET_HDR_GSO_TCPV4:
+    case VIRTIO_NET_HDR_GSO_TCPV6:
+        if (!is_partial || header->gso_size == 0) {
+            return false;
+        }
+        break;
+    default:
         return false;
     }
-    *segment = (struct device_segment){(uint8_t *)tap->received.frame, (uint32_t)frame_bytes};
+    return !is_partial ||
+           (size_t)header->csum_start + header->csum_offset + sizeof(uint16_t) <= frame_bytes;
+}
+
+/* Describes a frame that was read, of which tap->segment is the only part. Returns false if it is
+ * none. */
+static bool describe(struct tap *tap, size_t bytes, struct device_net_frame *frame)
+{
+    const struct virtio_net_hdr *header = &tap->received.header;
+    size_t frame_bytes = bytes - sizeof(*header);
+    bool is_partial;
+
+    if (bytes < sizeof(*header) + DEVICE_NET_FRAME_MIN || !has_valid_header(header, frame_bytes)) {
+        return false;
+    }
+    is_partial = (header->flags & VIRTIO_NET_HDR_F_NEEDS_CSUM) != 0;
+    tap->segment = (struct device_segment){tap->received.frame, (uint32_t)frame_bytes};
     *frame = (struct device_net_frame){
-        .segments = segment,
+        .segments = &tap->segment,
         .count = 1,
         .bytes = (uint32_t)frame_bytes,
+        .gso = (enum device_net_gso)header->gso_type,
+        .gso_bytes = header->gso_size,
+        .header_bytes = header->hdr_len,
         .checksum_valid = !is_partial && (header->flags & VIRTIO_NET_HDR_F_DATA_VALID) != 0,
         .checksum_partial = is_partial,
-        .checksum_start = header->csum_start,
-        .checksum_offset = header->csum_offset,
+        .checksum_start = is_partial ? header->csum_start : 0,
+        .checksum_offset = is_partial ? header->csum_offset : 0,
     };
+    return true;
+}
+
+/* Reads the next frame, and begins to pass it on. Returns false if there is none. */
+static bool pass_next(struct tap *tap, struct network *network)
+{
+    ssize_t bytes = read(tap->file, &tap->received, sizeof(tap->received));
+    struct device_net_frame frame;
+
+    if (bytes <= 0) {
+        return false;
+    }
+    tap->is_passing = describe(tap, (size_t)bytes, &frame) && !network_receive(network, &frame);
     return true;
 }
 
 void tap_receive(struct tap *tap, unsigned limit, struct network *network)
 {
     for (unsigned i = 0; i < limit; i++) {
-        ssize_t bytes = read(tap->file, &tap->received, sizeof(tap->received));
-        struct device_segment segment;
-        struct device_net_frame frame;
-
-        if (bytes <= 0) {
+        if (tap->is_passing) {
+            tap->is_passing = !network_receive_more(network);
+        } else if (!pass_next(tap, network)) {
             return;
-        }
-        if (describe(tap, bytes, &segment, &frame)) {
-            network_receive(network, &frame);
         }
     }
 }

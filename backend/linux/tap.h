@@ -17,8 +17,10 @@
 struct tap {
     char name[IFNAMSIZ];
     int file;
-    int events; /* readable if the state of an interface of this Linux may have changed */
-    bool is_up; /* see tap_look() */
+    int events;      /* readable if the state of an interface of this Linux may have changed */
+    bool is_up;      /* see tap_look() */
+    bool is_passing; /* the received frame is not done: network_receive_more() */
+    struct device_segment segment;
     struct {
         struct virtio_net_hdr header;
         uint8_t frame[DEVICE_NET_FRAME_MAX];
@@ -32,7 +34,8 @@ bool tap_open(struct tap *tap, const char *name, char *problem);
 /* Reads again whether the interface is up and has a carrier: sets tap->is_up. */
 void tap_look(struct tap *tap);
 
-/* Passes on at most `limit` frames from the interface. */
+/* Passes frames from the interface on, in at most `limit` steps: a frame, or a part of one that a
+ * client does not take whole. */
 void tap_receive(struct tap *tap, unsigned limit, struct network *network);
 
 /* Sends a frame. Returns false if the interface does not take it. */

@@ -150,13 +150,14 @@ def test_check_prints_shared_devices(
     assert "hypervisor: registers of shared device lan-control, 8 KiB" in picture
 
 
-def test_system_with_a_shared_card_passes() -> None:
+@pytest.mark.parametrize(("file", "image"), [("system", "backend"), ("with-linux", "linux-backend")])
+def test_system_with_a_shared_card_passes(file: str, image: str) -> None:
     """Its card is the back-end's alone, and the clients have different rules."""
-    system = parse(ROOT / "systems" / "shared-card" / "system.toml")
+    system = parse(ROOT / "systems" / "shared-card" / f"{file}.toml")
     placed = layout(system, check(system, board_tree.load))
     counts = {
         each.partition.name: (len(each.shared_clients), len(each.shared_backends))
         for each in placed.places
     }
     assert counts == {"control": (0, 0), "net": (0, 2), "services": (1, 0), "linux": (1, 0)}
-    assert [each.name for each in system.partitions if each.pci] == ["net"]
+    assert [(each.name, each.image) for each in system.partitions if each.pci] == [("net", image)]

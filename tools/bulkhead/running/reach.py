@@ -11,7 +11,14 @@ from bulkhead.errors import UserError
 from bulkhead.running import network
 from bulkhead.running.qemu import Forward, Network, TapNetwork, UserNetwork
 from bulkhead.setup import packages
-from bulkhead.system.images import LINUX, LINUX_CHANNELS, LINUX_FLEET, LINUX_MEDIA, RTEMS
+from bulkhead.system.images import (
+    LINUX,
+    LINUX_BACKEND,
+    LINUX_CHANNELS,
+    LINUX_FLEET,
+    LINUX_MEDIA,
+    RTEMS,
+)
 
 _Row = tuple[str, str, str]  # partition, service, command to type on this machine
 
@@ -51,6 +58,7 @@ _OFFERS: dict[str, Sequence[Service]] = {
     LINUX_MEDIA: (IPERF,),
     LINUX_CHANNELS: (PLOT, IPERF),
     LINUX_FLEET: (PLOT, BRIDGE, IPERF),
+    LINUX_BACKEND: (IPERF,),
     RTEMS: (ECHO, IPERF),
 }
 
