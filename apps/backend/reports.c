@@ -32,8 +32,7 @@ static void begin_mirror(uint64_t life)
     if (bytes != 0 && memory == NULL) {
         print("backend: too little memory for a mirror of %llu KiB: frames can't be captured\n",
               (unsigned long long)kib);
-    } else if (memory != NULL &&
-               frame_mirror_init(&reports.network->mirror, memory, bytes, life)) {
+    } else if (memory != NULL && frame_mirror_init(&reports.network->mirror, memory, bytes, life)) {
         report_publish(REPORT_MIRROR, FRAME_MIRROR_VERSION, memory, bytes);
     }
 }
@@ -50,8 +49,7 @@ void reports_begin(struct network *network, const struct device *devices, const 
     }
     network_report_begin(&reports.report, life, now);
     reports_finish(now);
-    report_publish(REPORT_NETWORK, NETWORK_REPORT_VERSION, &reports.report,
-                   sizeof(reports.report));
+    report_publish(REPORT_NETWORK, NETWORK_REPORT_VERSION, &reports.report, sizeof(reports.report));
     begin_mirror(life);
 }
 

@@ -107,8 +107,8 @@ void frame_mirror_write(struct frame_mirror *mirror, unsigned port,
         slot->frame_bytes = frame->bytes;
         slot->kept_bytes = kept;
         slot->offset = done;
-        slot->bytes = kept - done < FRAME_MIRROR_CONTENT_BYTES ? kept - done
-                                                               : FRAME_MIRROR_CONTENT_BYTES;
+        slot->bytes =
+            kept - done < FRAME_MIRROR_CONTENT_BYTES ? kept - done : FRAME_MIRROR_CONTENT_BYTES;
         slot->port = port;
         slot->direction = direction;
         copy_part(slot->content, slot->bytes, &place);

@@ -4,7 +4,8 @@
 #include "network_private.h"
 #include <string.h>
 
-_Static_assert(sizeof(struct network_record) % sizeof(uint64_t) == 0, "a record is stored in words");
+_Static_assert(sizeof(struct network_record) % sizeof(uint64_t) == 0,
+               "a record is stored in words");
 
 static void store(uint64_t *word, uint64_t value)
 {

@@ -33,10 +33,10 @@ struct report_locator {
 #define REPORTS_MAX 8u
 
 enum report_kind {
-    REPORT_TRACE = 1, /* kernel/trace.h */
-    REPORT_VCPUS = 2, /* kernel/vcpu_report.h */
+    REPORT_TRACE = 1,   /* kernel/trace.h */
+    REPORT_VCPUS = 2,   /* kernel/vcpu_report.h */
     REPORT_NETWORK = 3, /* backend/network_report.h */
-    REPORT_MIRROR = 4, /* backend/frame_mirror.h */
+    REPORT_MIRROR = 4,  /* backend/frame_mirror.h */
 };
 
 struct report {
