@@ -22,13 +22,19 @@ static uint32_t copy_first(const struct device_net_frame *frame, uint8_t *to, ui
     return copied;
 }
 
-/* Returns true unless the checksum covers, or is in, the bytes that the switch decides by: who
- * completes it would write over an address, or over a tag. */
+/* Places in a frame that move back by a tag still fit their 16 bits. */
+#define PLACE_MAX (UINT16_MAX - FRAME_TAG_BYTES)
+
+/* Returns true unless the checksum covers, or is in, the bytes that the switch decides by, also
+ * once a tag moves it: who completes it would write over an address, or over a tag. */
 static bool is_checksum_behind_header(const struct network_transfer *transfer)
 {
-    return !transfer->frame.checksum_partial ||
-           transfer->frame.checksum_start >=
-               FRAME_HEADER_BYTES + (transfer->decision.has_tag ? FRAME_TAG_BYTES : 0);
+    const struct device_net_frame *frame = &transfer->frame;
+    uint32_t header = FRAME_HEADER_BYTES + (transfer->decision.has_tag ? FRAME_TAG_BYTES : 0);
+
+    return !frame->checksum_partial ||
+           (frame->checksum_start >= header && frame->checksum_start <= PLACE_MAX &&
+            frame->header_bytes <= PLACE_MAX);
 }
 
 static unsigned count_ports(uint32_t ports)

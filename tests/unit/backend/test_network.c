@@ -188,6 +188,35 @@ static void test_checksum_in_the_header(void **state)
     fixture_end();
 }
 
+/* A tag moves the places of the checksum behind 65,535: it would be written over an address. */
+static void test_checksum_that_a_tag_moves(void **state)
+{
+    const uint32_t bytes = NETWORK_FRAME_BYTES_MAX, places[] = {65531, 65532, 65535};
+    uint8_t header[HEADER];
+
+    (void)state;
+    fixture_prepare();
+    fixture.setups[0].rules.kind = FRAME_SWITCH_ACCESS;
+    fixture.setups[0].rules.vlan = 5;
+    fixture.setups[1].rules.kind = FRAME_SWITCH_TRUNK;
+    fixture_begin();
+    station_start(0, VIRTIO_F_VERSION_1 | VIRTIO_NET_F_CSUM);
+    station_start(1, VIRTIO_F_VERSION_1);
+    station_expose(1, 3, FRAME_ROOM);
+    for (unsigned i = 0; i < 3; i++) {
+        make_frame(frame, bytes, 2, 1, i);
+        make_header(header, 0, 0, places[i], 8);
+        assert_non_null(station_send(0, header, frame, bytes, true));
+    }
+    settle();
+    assert_int_equal(station_receive(1, received), HEADER + bytes + 4);
+    assert_memory_equal(received + HEADER, frame, 12);
+    assert_memory_equal(received + HEADER + 12, "\x81\0\0\5\x88\xb5", 6);
+    assert_int_equal(station_receive(1, received), 0);
+    assert_int_equal(fixture.clients[0].statistics.bad_checksums, 2);
+    fixture_end();
+}
+
 static void test_vlans(void **state)
 {
     uint8_t header[HEADER];
@@ -664,6 +693,7 @@ int main(void)
         cmocka_unit_test(test_address_of_another),
         cmocka_unit_test(test_header_that_changes),
         cmocka_unit_test(test_checksum_in_the_header),
+        cmocka_unit_test(test_checksum_that_a_tag_moves),
         cmocka_unit_test(test_vlans),
         cmocka_unit_test(test_mtu),
         cmocka_unit_test(test_receiver_without_buffers),
