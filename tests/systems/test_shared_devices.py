@@ -150,7 +150,9 @@ def test_check_prints_shared_devices(
     assert "hypervisor: registers of shared device lan-control, 8 KiB" in picture
 
 
-@pytest.mark.parametrize(("file", "image"), [("system", "backend"), ("with-linux", "linux-backend")])
+@pytest.mark.parametrize(
+    ("file", "image"), [("system", "backend"), ("with-linux", "linux-backend")]
+)
 def test_system_with_a_shared_card_passes(file: str, image: str) -> None:
     """Its card is the back-end's alone, and the clients have different rules."""
     system = parse(ROOT / "systems" / "shared-card" / f"{file}.toml")
