@@ -31,7 +31,7 @@ _IPERF_PORT = 5001
 _RETURN_PORT = 5002
 _ECHO_PORT = 7
 _READY_TIMEOUT_S = 60
-_RECEIVED = r"iperf: received (\d+) bytes in (\d+) ms"
+RECEIVED = r"iperf: received (\d+) bytes in (\d+) ms"
 IPERF_REPORT = r"\] 0\.0+-[\d.]+ sec +\d+ KBytes +(\d+) Kbits/sec"
 
 
@@ -73,7 +73,7 @@ def our_guest(
         )
 
     full_name = f"{name} rx_buffers={buffers}" if buffers else name
-    return Guest(full_name, machine, _wait_for_echo, _RECEIVED)
+    return Guest(full_name, machine, _wait_for_echo, RECEIVED)
 
 
 def rtems_guest(
@@ -93,7 +93,7 @@ def rtems_guest(
             semihosting=False,
         )
 
-    return Guest(name, machine, _wait_for_echo, _RECEIVED)
+    return Guest(name, machine, _wait_for_echo, RECEIVED)
 
 
 def peer_guest(

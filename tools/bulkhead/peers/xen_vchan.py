@@ -72,9 +72,9 @@ def domu_image(image: LinuxImage, script: str) -> LinuxImage:
     return linux_guest.with_script(image, "domu", _BEGIN_DOMU + script)
 
 
-def with_modules(image: LinuxImage) -> LinuxImage:
-    """Return the image with the modules of its kernel that both guests need."""
-    return linux_guest.with_modules(image, _MODULES)
+def with_modules(image: LinuxImage, more: Sequence[str] = ()) -> LinuxImage:
+    """Return the image with the modules of its kernel that both guests need, and `more`."""
+    return linux_guest.with_modules(image, [*_MODULES, *more])
 
 
 def under_xen(
