@@ -104,6 +104,9 @@ _SHARED_DEVICE_VALUES = {
     "weight": ("1", "0"),
     "rate": ('"20 Mbit/s"', '"999999999 Gbit/s"'),
     "mtu": ("1500", "1"),
+    "offset": ('"0 MiB"', '"1 KiB"', '"1 B"'),
+    "size": ('"1 MiB"', '"0 KiB"', '"999999999 GiB"'),
+    "read_only": ("true", "false", "1"),
 }
 
 

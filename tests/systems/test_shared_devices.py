@@ -66,12 +66,24 @@ def test_addresses_follow_from_the_names(tmp_path: Path) -> None:
     assert all(mac[0] == 2 and len(mac) == 6 for macs in found for mac in macs)
 
 
-def documented() -> tuple[str, list[list[str]]]:
-    """Return the system file of the page on shared devices, and its indented parts."""
+def test_keys_of_block_devices() -> None:
+    system = parse(_HERE / "good" / "shared-disk.toml")
+    check(system, boards.load)
+    root, same, data, own = system.shared_devices
+    assert {each.kind for each in system.shared_devices} == {SharedKind.BLOCK}
+    assert (root.offset, root.size, root.read_only) == (0, 999999999 << 30, True)
+    assert (same.offset, same.size, same.read_only) == (1 << 10, 1 << 10, True)
+    assert (data.offset, data.size, data.read_only) == (999999999 << 30, 3 << 10, False)
+    assert (own.offset, own.read_only, own.mac) == (0, False, b"")
+
+
+def documented(kind: SharedKind = SharedKind.NET) -> tuple[str, list[list[str]]]:
+    """Return a system file of the page on shared devices, and the page's indented parts."""
     page = _PAGE.read_text()
     parts = re.findall(r"(?:^    .+\n)+", page, re.MULTILINE)
     texts = [[line.strip() for line in part.splitlines()] for part in parts]
-    return page.split("```toml\n")[1].split("```")[0], texts
+    number = 1 if kind is SharedKind.NET else 2
+    return page.split("```toml\n")[number].split("```")[0], texts
 
 
 @pytest.fixture
@@ -94,6 +106,17 @@ def test_documented_table_is_what_check_prints(example: Path) -> None:
     assert [line.rstrip() for line in text.getvalue().splitlines() if line] == documented()[1][0]
 
 
+def test_documented_table_of_block_devices(tmp_path: Path) -> None:
+    file = tmp_path / "system.toml"
+    file.write_text(documented(SharedKind.BLOCK)[0])
+    (tmp_path / "disk.img").write_bytes(b"")
+    system = parse(file)
+    text = io.StringIO()
+    placed = layout(system, check(system, board_tree.load))
+    show_shared_devices(placed, Console(file=text, width=1000))
+    assert [line.rstrip() for line in text.getvalue().splitlines() if line] == documented()[1][1]
+
+
 def test_table_shows_the_rules(tmp_path: Path) -> None:
     file = tmp_path / "system.toml"
     text = documented()[0].replace("vlan = 5", 'vlan = "all"\naddresses = "any"\nmtu = 9000')
@@ -107,7 +130,7 @@ def test_table_shows_the_rules(tmp_path: Path) -> None:
     assert control[-5:] == ["any", "all", "3", "-", "9000"]
 
 
-@pytest.mark.parametrize(("partition", "part"), [(1, 1), (0, 2)], ids=["client", "back-end"])
+@pytest.mark.parametrize(("partition", "part"), [(1, 2), (0, 3)], ids=["client", "back-end"])
 def test_documented_node_is_in_the_devicetree(example: Path, partition: int, part: int) -> None:
     system = parse(example)
     placed = layout(system, check(system, board_tree.load))

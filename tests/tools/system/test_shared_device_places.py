@@ -15,7 +15,7 @@ from devicetree import dtlib
 
 from bulkhead.errors import UserError
 from bulkhead.paths import ROOT
-from bulkhead.system import board_tree, description, layout, shared_device_net
+from bulkhead.system import board_tree, description, layout
 from bulkhead.system.address_names import explain
 from bulkhead.system.assemble import hypervisor_name
 from bulkhead.system.board_tree import BoardTree, registers, words
@@ -39,6 +39,7 @@ from bulkhead.system.model import (
 from bulkhead.system.overheads import source_count
 from bulkhead.system.place_rules import check_places
 from bulkhead.system.ranges import Range
+from bulkhead.system.shared_device_kinds import virtio_of
 
 _MIB, _GIB = 1 << 20, 1 << 30
 _PAGE = 4096
@@ -62,6 +63,12 @@ _POOL = SharedDevice(
     "safe", SharedKind.NET, "control", "net", bytes((2, 0, 0, 0, 0, 2)), 30, pool=4 * _MIB,
     vlan=5, mtu=9000,
 )  # fmt: skip
+
+_DISK = SharedDevice(
+    "disk", SharedKind.BLOCK, "linux", "net", b"", 40, access=Access.ALL, offset=3 << 10,
+    size=5 << 40,
+)  # fmt: skip
+_SAFE_DISK = replace(_DISK, name="safe-disk", access=None, pool=4 * _MIB, read_only=True)
 
 
 def _system(
@@ -247,24 +254,41 @@ def test_pool_is_a_memory_of_the_client() -> None:
     assert memories[2].physical == end.place.pool.start
 
 
-def test_features_are_those_of_the_device() -> None:
-    """With a pool, the driver has to use it; without, the device does not know of one."""
+def _supported(header: str, macro: str) -> int:
+    """Return the features that a device in software has, as its header names them."""
     bits = dict(
         re.findall(
             r"#define (VIRTIO_\w+) +VIRTIO_FEATURE\((\d+)\)",
             (ROOT / "virtio/include/virtio/features.h").read_text(),
         )
     )
-    header = (ROOT / "virtio/include/virtio/device_net.h").read_text()
-    names = re.findall(r"VIRTIO_\w*F_\w+", header.split("DEVICE_NET_FEATURES ")[1].split("\n\n")[0])
-    supported = sum(1 << int(bits[name]) for name in names)
+    text = (ROOT / "virtio/include/virtio" / header).read_text()
+    names = re.findall(r"VIRTIO_\w*F_\w+", text.split(f"{macro} ")[1].split("\n\n")[0])
+    return sum(1 << int(bits[name]) for name in names)
+
+
+def test_features_are_those_of_the_device() -> None:
+    """With a pool, the driver has to use it; without, the device does not know of one."""
+    supported = _supported("device_net.h", "DEVICE_NET_FEATURES")
     assert supported & _PLATFORM
-    assert shared_device_net.features(_POOL) == supported
-    assert shared_device_net.features(_ALL) == supported & ~_PLATFORM
-    assert (shared_device_net.required(_POOL), shared_device_net.required(_ALL)) == (_PLATFORM, 0)
+    assert virtio_of(_POOL).features == supported
+    assert virtio_of(_ALL).features == supported & ~_PLATFORM
+    assert (virtio_of(_POOL).required, virtio_of(_ALL).required) == (_PLATFORM, 0)
     found = describe(_made(_system(_ALL, _POOL))).shared_devices
     assert [each.features for each in found[:2]] == [supported & ~_PLATFORM, supported]
     assert [each.required for each in found[:2]] == [0, _PLATFORM]
+
+
+def test_block_devices_are_described() -> None:
+    supported = _supported("device_block.h", "DEVICE_BLOCK_FEATURES")
+    read_only = 1 << 5
+    assert virtio_of(_SAFE_DISK).features == supported
+    assert virtio_of(_DISK).features == supported & ~_PLATFORM & ~read_only
+    found = describe(_made(_system(_DISK, _SAFE_DISK))).shared_devices[0]
+    assert (found.device_id, found.queue_count, found.queue_size_max) == (2, 1, 256)
+    assert found.config_bytes == 24
+    capacity, _, segments, _, block = struct.unpack("<QIIII", bytes(found.config)[:24])
+    assert (capacity, segments, block) == ((5 << 40) // 512, 126, 512)
 
 
 def _tree(placed: Layout, index: int, folder: Path) -> Any:
@@ -325,7 +349,7 @@ def test_devicetree_of_a_back_end(tmp_path: Path) -> None:
         assert node.props["bulkhead,client"].to_string() == device.client
         expected = (end.client, end.window.start, end.window.bytes)
         assert node.props["bulkhead,memory"].value == struct.pack(">QQQ", *expected)
-        features = shared_device_net.features(device)
+        features = virtio_of(device).features
         assert node.props["bulkhead,features"].value == struct.pack(">Q", features)
         assert node.props["local-mac-address"].value == device.mac
         assert node.props["bulkhead,mtu"].to_num() == device.mtu
@@ -337,6 +361,17 @@ def test_devicetree_of_a_back_end(tmp_path: Path) -> None:
     assert ["bulkhead,vlan" in each for each in (lan, safe, wan)] == [False, True, False]
     assert ["bulkhead,all-vlans" in each for each in (lan, safe, wan)] == [False, False, True]
     assert ["bulkhead,any-address" in each for each in (lan, safe, wan)] == [False, False, True]
+
+
+def test_devicetree_of_a_back_end_with_a_disk(tmp_path: Path) -> None:
+    placed = _made(_system(_DISK, _SAFE_DISK))
+    disk, safe = _nodes(_tree(placed, 0, tmp_path), "shared-device")
+    assert disk.props["bulkhead,kind"].to_string() == "block"
+    assert disk.props["bulkhead,sectors"].value == struct.pack(">QQ", 6, (5 << 40) // 512)
+    assert "local-mac-address" not in disk.props
+    assert "bulkhead,weight" not in disk.props
+    features = struct.pack(">Q", virtio_of(_SAFE_DISK).features)
+    assert safe.props["bulkhead,features"].value == features
 
 
 def test_numbers_are_those_of_the_devicetree(tmp_path: Path) -> None:

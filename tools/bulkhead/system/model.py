@@ -125,6 +125,7 @@ class SharedKind(Enum):
     """The kind of virtio device that a client of a shared device sees."""
 
     NET = "net"
+    BLOCK = "block"
 
 
 class Access(Enum):
@@ -384,7 +385,7 @@ class SharedDevice:
     kind: SharedKind
     client: str  # name of the partition
     backend: str  # name of the partition
-    mac: bytes
+    mac: bytes  # b"" unless it is a network device
     line: int  # line of the file in which its table begins
     key_lines: Mapping[str, int] = field(default_factory=dict)  # lines of its keys
     access: Access | None = None  # one of access and pool is not None
@@ -395,6 +396,9 @@ class SharedDevice:
     rate: int | None = None  # bytes/s that the client may send; None: no limit
     mtu: int = MTU_DEFAULT
     dax: bool = False  # a process of the back-end's Linux serves it, and maps its memory by DAX
+    offset: int = 0  # of a block device: bytes of the disk in front of it
+    size: int | None = None  # bytes of a block device
+    read_only: bool = False  # a block device that the client can't write
 
     def line_of(self, key: str) -> int:
         """Return the line for a message about a key, which may be missing."""

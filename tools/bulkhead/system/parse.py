@@ -271,7 +271,9 @@ def _shared_devices(
         before = len(problems)
         values = _values(table, _SHARED_DEVICE, who, (line, key_lines), problems)
         if len(problems) == before:
-            values["mac"] = values["mac"] or derived_mac(system, values["name"])
+            is_net = values["kind"] is SharedKind.NET
+            address = derived_mac(system, values["name"]) if is_net else b""
+            values["mac"] = values["mac"] or address
             made.append(SharedDevice(**values, line=line, key_lines=key_lines))
     return made
 
@@ -527,6 +529,13 @@ def _pool_bytes(value: Any) -> int:
     count = _memory(value)
     if not 0 < count <= POOL_BYTES_MAX or count % POOL_UNIT:
         raise _Wrong(f"take a multiple of {size(POOL_UNIT)}, up to {size(POOL_BYTES_MAX)}")
+    return count
+
+
+def _disk_bytes(value: Any) -> int:
+    count = _memory(value)
+    if not count:
+        raise _Wrong("a disk has 1 KiB at least")
     return count
 
 
@@ -897,6 +906,9 @@ _SHARED_DEVICE = _Kind(
         "rate": _rate,
         "mtu": _mtu,
         "dax": _flag,
+        "offset": _memory,
+        "size": _disk_bytes,
+        "read_only": _flag,
     },
     {
         "access": None,
@@ -908,6 +920,9 @@ _SHARED_DEVICE = _Kind(
         "rate": None,
         "mtu": MTU_DEFAULT,
         "dax": False,
+        "offset": 0,
+        "size": None,
+        "read_only": False,
     },
     {"name": '"lan"', "kind": '"net"', "client": '"linux"', "backend": '"net"'},
 )

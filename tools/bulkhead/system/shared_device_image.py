@@ -3,25 +3,27 @@
 
 from __future__ import annotations
 
-from bulkhead.system import description, shared_device_net
+from bulkhead.system import description
 from bulkhead.system.layout import Layout
+from bulkhead.system.shared_device_kinds import virtio_of
+from bulkhead.system.shared_device_virtio import QUEUE_SIZE_MAX
 
 
 def describe_shared_devices(described: description.Description, layout: Layout) -> None:
     """Describe the devices, with their clients and back-ends."""
     described.shared_device_count = len(layout.shared_devices)
     for each in layout.shared_devices:
-        configuration = shared_device_net.configuration(each.device)
+        virtio = virtio_of(each.device)
         made = description.SharedDevice(
             physical=each.pages.start,
-            features=shared_device_net.features(each.device),
-            required=shared_device_net.required(each.device),
-            device_id=shared_device_net.DEVICE_ID,
-            queue_count=shared_device_net.QUEUE_COUNT,
-            queue_size_max=shared_device_net.QUEUE_SIZE_MAX,
-            config_bytes=len(configuration),
+            features=virtio.features,
+            required=virtio.required,
+            device_id=virtio.device_id,
+            queue_count=virtio.queue_count,
+            queue_size_max=QUEUE_SIZE_MAX,
+            config_bytes=len(virtio.configuration),
         )
-        made.config[: len(configuration)] = configuration
+        made.config[: len(virtio.configuration)] = virtio.configuration
         described.shared_devices[each.number] = made
     for index, place in enumerate(layout.places):
         for client in place.shared_clients:

@@ -5,10 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from bulkhead.system import shared_device_net
 from bulkhead.system.board_tree import BoardTree
 from bulkhead.system.layout import Place
-from bulkhead.system.model import ALL_VLANS, Senders, SharedDevice
+from bulkhead.system.model import ALL_VLANS, Senders, SharedDevice, SharedKind
+from bulkhead.system.shared_device_block import SECTOR_BYTES
+from bulkhead.system.shared_device_kinds import virtio_of
 from bulkhead.system.shared_device_places import SharedDeviceBackend, SharedDeviceClient
 from bulkhead.system.tree_cells import (
     cells_source,
@@ -80,19 +81,26 @@ def _backend(backend: SharedDeviceBackend, board: BoardTree) -> Iterator[str]:
 def _properties(backend: SharedDeviceBackend, indent: str) -> Iterator[str]:
     device, window = backend.place.device, backend.window
     memory = [*number_cells(backend.client), *range_cells(window)]
-    features = number_cells(shared_device_net.features(device))
+    features = number_cells(virtio_of(device).features)
     yield f"{indent}label = {quoted(device.name)};"
     yield f"{indent}bulkhead,device = {cells_source([backend.place.number])};"
     yield f"{indent}bulkhead,kind = {quoted(device.kind.value)};"
     yield f"{indent}bulkhead,client = {quoted(device.client)};"
     yield f"{indent}bulkhead,memory = {cells_source(memory)};"
     yield f"{indent}bulkhead,features = {cells_source(features)};"
+    yield from _net(device, indent) if device.kind is SharedKind.NET else _block(device, indent)
+
+
+def _block(device: SharedDevice, indent: str) -> Iterator[str]:
+    """Yield the range of the disk that the client has."""
+    start, count = device.offset // SECTOR_BYTES, (device.size or 0) // SECTOR_BYTES
+    sectors = [*number_cells(start), *number_cells(count)]
+    yield f"{indent}bulkhead,sectors = {cells_source(sectors)};"
+
+
+def _net(device: SharedDevice, indent: str) -> Iterator[str]:
     yield f"{indent}local-mac-address = [{device.mac.hex(' ')}];"
     yield f"{indent}bulkhead,mtu = {cells_source([device.mtu])};"
-    yield from _rules(device, indent)
-
-
-def _rules(device: SharedDevice, indent: str) -> Iterator[str]:
     yield f"{indent}bulkhead,weight = {cells_source([device.weight])};"
     if device.rate:
         yield f"{indent}bulkhead,rate = {cells_source(number_cells(device.rate))};"

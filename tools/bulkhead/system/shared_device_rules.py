@@ -9,8 +9,9 @@ from itertools import combinations
 from bulkhead.system.board import Board
 from bulkhead.system.channel_rules import channel_bytes
 from bulkhead.system.description import MEMORIES_MAX, SHARED_DEVICES_MAX
-from bulkhead.system.model import Dma, Partition, SharedDevice, System
+from bulkhead.system.model import Dma, Partition, SharedDevice, SharedKind, System
 from bulkhead.system.problems import Problem, choose, show, size
+from bulkhead.system.shared_device_kinds import foreign_keys, shown_kind
 from bulkhead.system.shared_device_places import physical_bytes, shown_mac
 
 
@@ -19,6 +20,7 @@ def shared_device_rules(system: System) -> Iterator[Problem]:
     for device in system.shared_devices:
         yield from _partitions(system, device)
         yield from _memory(system, device)
+        yield from _keys(device)
     yield from _windows_twice(system)
     yield from _mapped_by_dax(system)
     for one, other in combinations(system.shared_devices, 2):
@@ -26,12 +28,9 @@ def shared_device_rules(system: System) -> Iterator[Problem]:
             lines = f"lines {one.line} and {other.line}"
             what = f"two shared devices are named {show(one.name)}, those of {lines}"
             yield Problem(other.line_of("name"), what, "rename one of them")
-        elif one.backend == other.backend and one.mac == other.mac:
-            what = (
-                f"{_name(one)} and {_name(other)} of back-end {show(one.backend)} both have the "
-                f"address {shown_mac(one.mac)}"
-            )
-            yield Problem(other.line_of("mac"), what, "give one of them another mac")
+        elif one.backend == other.backend:
+            yield from _same_address(one, other)
+            yield from _same_sectors(one, other)
     for device in system.shared_devices[SHARED_DEVICES_MAX : SHARED_DEVICES_MAX + 1]:
         count = len(system.shared_devices)
         what = f"{_name(device)} is number {SHARED_DEVICES_MAX + 1} of {count}"
@@ -49,6 +48,39 @@ def _partitions(system: System, device: SharedDevice) -> Iterator[Problem]:
     if device.client == device.backend:
         what = f"{_name(device)} has client and backend {show(device.client)}"
         yield Problem(device.line_of("backend"), what, "name another partition in backend")
+
+
+def _keys(device: SharedDevice) -> Iterator[Problem]:
+    """Check that a device has the keys of its kind."""
+    for key in foreign_keys(device):
+        what = f"{_name(device)} has {key}, and is {shown_kind(device)}"
+        yield Problem(device.line_of(key), what, "leave it out")
+    if device.kind is SharedKind.BLOCK and device.size is None:
+        what = f"{_name(device)} does not say how much of the disk its client has"
+        yield Problem(device.line, what, 'write a size, such as size = "64 MiB"')
+
+
+def _same_address(one: SharedDevice, other: SharedDevice) -> Iterator[Problem]:
+    if one.mac and one.mac == other.mac:
+        what = (
+            f"{_name(one)} and {_name(other)} of back-end {show(one.backend)} both have the "
+            f"address {shown_mac(one.mac)}"
+        )
+        yield Problem(other.line_of("mac"), what, "give one of them another mac")
+
+
+def _same_sectors(one: SharedDevice, other: SharedDevice) -> Iterator[Problem]:
+    """Check that no two devices of a disk overlap, unless no client can write there."""
+    if one.size is None or other.size is None or (one.read_only and other.read_only):
+        return
+    if one.offset < other.offset + other.size and other.offset < one.offset + one.size:
+        what = (
+            f"{_name(one)} and {_name(other)} of back-end {show(one.backend)} have the same part "
+            f"of the disk, from {size(max(one.offset, other.offset))} on"
+        )
+        end = size(one.offset + one.size)
+        fix = f'write offset = "{end}", or read_only = true in both'
+        yield Problem(other.line_of("offset"), what, fix)
 
 
 def _memory(system: System, device: SharedDevice) -> Iterator[Problem]:
