@@ -4,14 +4,15 @@
 #include "kernel/devicetree.h"
 #include "kernel/interrupt.h"
 #include "kernel/print.h"
+#include <arch/hypercalls.h>
+#include <arch/hypervisor_call.h>
 #include <arch/mmu.h>
 #include <string.h>
 
 #define COMPATIBLE   "bulkhead,shared-device"
 #define WINDOW_CELLS 6u /* address of the client, address here, bytes: two cells each */
 
-/* A client with a limit may send so much at once. */
-#define BURST_MILLISECONDS 10u
+#define INTERRUPT_USED 1u /* of CALL_SHARED_DEVICE_INTERRUPT */
 
 static void ring(void *context)
 {
@@ -31,34 +32,29 @@ static const char *text_of(int node, const char *name)
                                                                                        : NULL;
 }
 
-static bool has_property(int node, const char *name)
-{
-    unsigned bytes;
-
-    return devicetree_property(node, name, &bytes) != NULL;
-}
-
 static uint64_t two_cells(const uint32_t *cells)
 {
     return (uint64_t)devicetree_cell(cells) << 32 | devicetree_cell(cells + 1);
 }
 
-/* Reads a number of two cells. Returns false if the property is absent or has another size. */
-static bool long_of(int node, const char *name, uint64_t *value)
+bool devices_numbers(int node, const char *name, uint64_t *values, unsigned count)
 {
-    unsigned count = 0;
-    const uint32_t *cells = devicetree_cells(node, name, &count);
+    unsigned found = 0;
+    const uint32_t *cells = devicetree_cells(node, name, &found);
 
-    if (cells == NULL || count != 2) {
+    if (cells == NULL || found != 2 * count) {
         return false;
     }
-    *value = two_cells(cells);
+    for (unsigned i = 0; i < count; i++) {
+        values[i] = two_cells(cells + (size_t)2 * i);
+    }
     return true;
 }
 
 /* Maps the windows into the client's memory. */
-static const char *map_memory(int node, struct device *device, struct device_memory *memory)
+static const char *map_memory(int node, struct device *device)
 {
+    struct device_memory *memory = &device->memory;
     unsigned count = 0;
     const uint32_t *cells = devicetree_cells(node, "bulkhead,memory", &count);
 
@@ -82,7 +78,7 @@ static const char *map_memory(int node, struct device *device, struct device_mem
     return NULL;
 }
 
-static const char *map_page(int node, struct network_client_setup *setup)
+static const char *map_page(int node, struct device *device)
 {
     uint64_t address, bytes;
 
@@ -91,44 +87,8 @@ static const char *map_page(int node, struct network_client_setup *setup)
         arch_mmu_map_constants(address, (size_t)bytes) != RESULT_OK) {
         return "its page can't be mapped";
     }
-    setup->page = (const struct shared_device_page *)(uintptr_t)address;
+    device->page = (const struct shared_device_page *)(uintptr_t)address;
     return NULL;
-}
-
-static const char *read_address(int node, struct network_client_setup *setup)
-{
-    unsigned bytes = 0;
-    const uint8_t *mac = devicetree_property(node, "local-mac-address", &bytes);
-
-    if (mac == NULL || bytes != sizeof(setup->mac)) {
-        return "it has no local-mac-address";
-    }
-    memcpy(setup->mac, mac, sizeof(setup->mac));
-    for (unsigned i = 0; i < sizeof(setup->mac); i++) {
-        setup->rules.address = setup->rules.address << 8 | mac[i];
-    }
-    return NULL;
-}
-
-/* Reads the rules of the switch and the client's share. */
-static void read_rules(int node, struct network_client_setup *setup)
-{
-    uint64_t burst;
-
-    setup->rules.is_any_address = has_property(node, "bulkhead,any-address");
-    if (has_property(node, "bulkhead,all-vlans")) {
-        setup->rules.kind = FRAME_SWITCH_TRUNK;
-    } else if (has_property(node, "bulkhead,vlan")) {
-        setup->rules.kind = FRAME_SWITCH_ACCESS;
-        setup->rules.vlan = (uint16_t)devicetree_number(node, "bulkhead,vlan", 0);
-    }
-    setup->share.weight = devicetree_number(node, "bulkhead,weight", 1);
-    if (long_of(node, "bulkhead,rate", &setup->share.rate)) {
-        burst = setup->share.rate / 1000 * BURST_MILLISECONDS;
-        burst = burst < FAIR_QUEUE_FRAME_BYTES_MAX ? FAIR_QUEUE_FRAME_BYTES_MAX : burst;
-        setup->share.burst = burst < INT32_MAX ? (uint32_t)burst : INT32_MAX;
-    }
-    setup->mtu = (uint16_t)devicetree_number(node, "bulkhead,mtu", 1500);
 }
 
 static const char *attach_doorbell(int node, struct device *device)
@@ -143,57 +103,87 @@ static const char *attach_doorbell(int node, struct device *device)
 }
 
 /* Reads a device. Returns NULL, or a static text that says why it can't be served. */
-static const char *read_device(int node, struct device *device, struct network_client_setup *setup)
+static const char *read_device(int node, unsigned number, struct device *device, device_reader read)
 {
     const char *reason;
 
     device->client = text_of(node, "bulkhead,client");
     device->index = devicetree_number(node, "bulkhead,device", UINT32_MAX);
     if (device->client == NULL || device->index == UINT32_MAX ||
-        !long_of(node, "bulkhead,features", &setup->features)) {
+        !devices_numbers(node, "bulkhead,features", &device->features, 1)) {
         return "its client, number or features are missing";
     }
-    read_rules(node, setup);
-    reason = read_address(node, setup);
-    reason = reason == NULL ? map_page(node, setup) : reason;
-    reason = reason == NULL ? map_memory(node, device, &setup->memory) : reason;
+    reason = map_page(node, device);
+    reason = reason == NULL ? map_memory(node, device) : reason;
+    reason = reason == NULL ? read(node, number, device) : reason;
     return reason == NULL ? attach_doorbell(node, device) : reason;
 }
 
-static bool is_network(int node)
+static bool is_of_kind(int node, const char *kind)
 {
-    const char *kind = text_of(node, "bulkhead,kind");
+    const char *text = text_of(node, "bulkhead,kind");
 
-    return kind != NULL && strcmp(kind, "net") == 0;
+    return text != NULL && strcmp(text, kind) == 0;
 }
 
-unsigned devices_find(struct device devices[NETWORK_CLIENTS_MAX],
-                      struct network_client_setup setups[NETWORK_CLIENTS_MAX],
+static const char *name_of(int node)
+{
+    const char *name = text_of(node, "label");
+
+    return name == NULL ? "a device without a name" : name;
+}
+
+unsigned devices_find(const char *kind, struct device devices[DEVICES_MAX], device_reader read,
                       struct semaphore *wake)
 {
     unsigned count = 0;
 
     for (int node = devicetree_next_compatible(-1, COMPATIBLE); node >= 0;
          node = devicetree_next_compatible(node, COMPATIBLE)) {
-        const char *name = text_of(node, "label");
-        const char *reason = "there are more than 16 network devices";
+        const char *reason = "there are more than 16 devices of its kind";
 
-        name = name == NULL ? "a device without a name" : name;
-        if (!is_network(node)) {
-            print("backend: %s: it is no network device, and not served\n", name);
+        if (!is_of_kind(node, kind)) {
             continue;
         }
-        if (count < NETWORK_CLIENTS_MAX) {
-            memset(&setups[count], 0, sizeof(setups[count]));
-            devices[count].name = name;
+        if (count < DEVICES_MAX) {
+            memset(&devices[count], 0, sizeof(devices[count]));
+            devices[count].name = name_of(node);
             devices[count].wake = wake;
-            reason = read_device(node, &devices[count], &setups[count]);
+            reason = read_device(node, count, &devices[count], read);
         }
         if (reason != NULL) {
-            print("backend: %s: not served: %s\n", name, reason);
+            print("backend: %s: not served: %s\n", name_of(node), reason);
             continue;
         }
         count++;
     }
     return count;
+}
+
+void devices_report_unknown(void)
+{
+    for (int node = devicetree_next_compatible(-1, COMPATIBLE); node >= 0;
+         node = devicetree_next_compatible(node, COMPATIBLE)) {
+        if (!is_of_kind(node, "net") && !is_of_kind(node, "block")) {
+            print("backend: %s: not served: it is neither a network nor a block device\n",
+                  name_of(node));
+        }
+    }
+}
+
+void device_acknowledge(const struct device *device, uint32_t generation)
+{
+    (void)hypervisor_call(CALL_SHARED_DEVICE_ACKNOWLEDGE, device->index, generation, 0);
+}
+
+void device_interrupt(const struct device *device)
+{
+    (void)hypervisor_call(CALL_SHARED_DEVICE_INTERRUPT, device->index, INTERRUPT_USED, 0);
+}
+
+void device_fail(const struct device *device, const char *reason)
+{
+    print("backend: %s: its driver is not served until it resets the device: %s\n", device->name,
+          reason);
+    (void)hypervisor_call(CALL_SHARED_DEVICE_FAIL, device->index, 0, 0);
 }

@@ -3,9 +3,12 @@
 #ifndef BACKEND_DEVICES_H
 #define BACKEND_DEVICES_H
 
-#include "backend/network.h"
 #include "kernel/sync.h"
+#include "virtio/device_queue.h"
+#include <arch/shared_device.h>
+#include <stdint.h>
 
+#define DEVICES_MAX        16u /* of a kind */
 #define DEVICE_REGIONS_MAX 8u
 
 struct device {
@@ -14,14 +17,34 @@ struct device {
     uint32_t index;     /* for the hypervisor's calls */
     struct semaphore *wake;
     uint64_t doorbells; /* counted in interrupts */
+    uint64_t features;  /* offered */
+    const struct shared_device_page *page;
+    struct device_memory memory; /* of the client */
     struct device_memory_region regions[DEVICE_REGIONS_MAX];
 };
 
-/* Finds the network devices, maps their pages and the memory of their clients, and attaches their
+/* Reads the properties that only devices of its kind have from a node. `number`: the device's place
+ * among those found. Returns NULL, or a static text that says why it can't be served. */
+typedef const char *(*device_reader)(int node, unsigned number, const struct device *device);
+
+/* Finds the devices of a kind, maps their pages and the memory of their clients, and attaches their
  * doorbells, which post `wake`. A device that can't be served is reported on the console, and left
- * out. Returns the number of the others. Thread context, once. */
-unsigned devices_find(struct device devices[NETWORK_CLIENTS_MAX],
-                      struct network_client_setup setups[NETWORK_CLIENTS_MAX],
+ * out. Returns the number of the others. Thread context, once a kind. */
+unsigned devices_find(const char *kind, struct device devices[DEVICES_MAX], device_reader read,
                       struct semaphore *wake);
+
+/* Reports devices of kinds that the program does not know. */
+void devices_report_unknown(void);
+
+/* Reads `count` numbers of two cells each. Returns false if the property is absent, or has another
+ * size. */
+bool devices_numbers(int node, const char *name, uint64_t *values, unsigned count);
+
+/* The hypervisor's calls, for a device. */
+void device_acknowledge(const struct device *device, uint32_t generation);
+/* Interrupts the driver because of used buffers. */
+void device_interrupt(const struct device *device);
+/* Reports a driver that broke a rule, and lets the device ask for a reset. */
+void device_fail(const struct device *device, const char *reason);
 
 #endif

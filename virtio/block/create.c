@@ -167,6 +167,11 @@ bool virtio_block_stop(struct virtio_block *block)
     return true;
 }
 
+bool virtio_block_is_stopped(const struct virtio_block *block)
+{
+    return block->state == BLOCK_STOPPED && !block->memory_with_device;
+}
+
 void virtio_block_free(struct virtio_block *block)
 {
     if (block->memory_with_device) { /* not freed, because the device may still write to it */

@@ -129,6 +129,8 @@ const char *virtio_block_broken(const struct virtio_block *block);
  * Returns false if the device does not confirm the reset: it may still access the requests' memory
  * (2.4.1). The caller tries again later. The interrupt is disconnected. */
 bool virtio_block_stop(struct virtio_block *block);
+/* Returns true if virtio_block_stop() has returned true. */
+bool virtio_block_is_stopped(const struct virtio_block *block);
 /* Frees a driver that is stopped, and has returned all requests. */
 void virtio_block_free(struct virtio_block *block);
 

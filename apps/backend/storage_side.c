@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Shared block devices: clients, and a disk. */
+#include "storage_side.h"
+
+#include "backend/storage.h"
+#include "devices.h"
+#include "disk.h"
+#include "kernel/memory.h"
+#include "kernel/print.h"
+#include "kernel/time.h"
+#include <string.h>
+
+/* Requests and transfers in a round. */
+#define ROUND_STEPS 64u
+
+static struct {
+    struct storage storage;
+    struct storage_client *clients;
+    struct storage_client_setup setups[STORAGE_CLIENTS_MAX];
+    struct device devices[DEVICES_MAX];
+    unsigned count;
+    struct disk disk;
+    bool was_described; /* the clients' ranges were compared with the disk */
+} side;
+
+_Static_assert(DEVICES_MAX <= STORAGE_CLIENTS_MAX, "a client for each device");
+
+static const char *read_client(int node, unsigned number, const struct device *device)
+{
+    struct storage_client_setup *setup = &side.setups[number];
+    uint64_t sectors[2];
+
+    if (!devices_numbers(node, "bulkhead,sectors", sectors, 2)) {
+        return "its part of the disk is missing";
+    }
+    memset(setup, 0, sizeof(*setup));
+    setup->page = device->page;
+    setup->memory = device->memory;
+    setup->features = device->features;
+    setup->start = sectors[0];
+    setup->sectors = sectors[1];
+    for (unsigned i = 0; i < sizeof(setup->id) && device->name[i] != '\0'; i++) {
+        setup->id[i] = device->name[i];
+    }
+    return NULL;
+}
+
+static void acknowledge(void *context, unsigned client, uint32_t generation)
+{
+    (void)context;
+    device_acknowledge(&side.devices[client], generation);
+}
+
+static void interrupt(void *context, unsigned client)
+{
+    (void)context;
+    device_interrupt(&side.devices[client]);
+}
+
+static void fail_client(void *context, unsigned client, const char *reason)
+{
+    (void)context;
+    device_fail(&side.devices[client], reason);
+}
+
+static bool submit(void *context, struct storage_transfer *transfer)
+{
+    (void)context;
+    return disk_submit(&side.disk, transfer);
+}
+
+static const struct storage_operations operations = {
+    .acknowledge = acknowledge,
+    .interrupt = interrupt,
+    .fail = fail_client,
+    .submit = submit,
+};
+
+/* Says once what clients have, and whose part is beyond the disk's end. */
+static void report(const struct storage_disk *disk)
+{
+    if (side.was_described || disk->state != STORAGE_OPEN) {
+        return;
+    }
+    side.was_described = true;
+    for (unsigned i = 0; i < side.count; i++) {
+        const struct storage_client_setup *setup = &side.setups[i];
+        bool is_inside = setup->start + setup->sectors <= disk->sectors;
+
+        print("backend: %s: %s, %llu KiB from %llu KiB on%s\n", side.devices[i].name,
+              side.devices[i].client, (unsigned long long)(setup->sectors / 2),
+              (unsigned long long)(setup->start / 2),
+              is_inside ? "" : ", which is beyond the disk's end: requests there fail");
+    }
+}
+
+static void tend_disk(uint64_t now)
+{
+    struct storage_disk disk;
+
+    if (disk_tend(&side.disk, now)) {
+        disk = disk_describe(&side.disk, now);
+        storage_set_disk(&side.storage, &disk);
+        report(&disk);
+    }
+}
+
+bool storage_side_round(uint64_t now, uint64_t *until)
+{
+    struct storage *storage = &side.storage;
+    uint64_t before = storage->moved;
+
+    tend_disk(now);
+    storage_begin(storage);
+    disk_collect(&side.disk, storage);
+    (void)storage_service(storage, ROUND_STEPS);
+    disk_kick(&side.disk);
+    storage_end(storage);
+    *until = disk_due(&side.disk);
+    return storage->moved != before;
+}
+
+bool storage_side_sleep(void)
+{
+    return storage_sleep(&side.storage) && disk_sleep(&side.disk);
+}
+
+bool storage_side_nap(void)
+{
+    return disk_sleep(&side.disk);
+}
+
+void storage_side_wake(void)
+{
+    storage_wake(&side.storage);
+}
+
+/* Allocates and initialises the storage. Returns NULL, or why it can't be served. */
+static const char *start_storage(void)
+{
+    size_t buffers = side.count * STORAGE_MEMORY_BYTES / PAGE_BYTES;
+    size_t clients = (side.count * sizeof(*side.clients) + PAGE_BYTES - 1) / PAGE_BYTES;
+    uint8_t *memory = page_allocate(buffers + clients, PAGE_BYTES);
+
+    if (memory == NULL) {
+        return "too little memory";
+    }
+    for (unsigned i = 0; i < side.count; i++, memory += STORAGE_MEMORY_BYTES) {
+        side.setups[i].buffers = memory;
+    }
+    side.clients = (struct storage_client *)(void *)memory;
+    return storage_init(&side.storage, side.clients, side.setups, side.count, &operations, NULL);
+}
+
+bool storage_side_start(struct semaphore *wake)
+{
+    const char *reason;
+
+    side.count = devices_find("block", side.devices, read_client, wake);
+    if (side.count == 0) {
+        return false;
+    }
+    reason = start_storage();
+    if (reason != NULL) {
+        print("backend: no block device is served: %s\n", reason);
+        return false;
+    }
+    (void)disk_find(&side.disk, wake);
+    return true;
+}
