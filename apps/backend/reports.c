@@ -12,7 +12,7 @@
 #define PERIOD (10 * NANOSECONDS_PER_MILLISECOND)
 
 /* Default size of the mirror, and the largest. */
-#define MIRROR_KIB     512u
+#define MIRROR_KIB     2048u
 #define MIRROR_KIB_MAX 65536u
 
 static struct {

@@ -23,7 +23,7 @@ from bulkhead.output_path import check_output_path
 from bulkhead.running.attach import Running, attach
 from bulkhead.system.problems import choose, show
 
-_BUSY_S, _IDLE_S = 0.001, 0.005  # between two readings
+_PAUSE_S = 0.002  # between two readings, if the first had no frames
 _CHECK_S = 0.5  # whether the machine runs
 _RESTART_S = 5.0  # in which the memory of a back-end that restarts may be damaged
 _TO_STDOUT = "-"
@@ -49,6 +49,7 @@ class Capture:
     memory: MachineFile
     options: CaptureOptions
     frames: int = 0
+    _is_stopped: bool = False
     _starts: dict[tuple[int, int], int] = field(default_factory=dict)
 
     @property
@@ -56,12 +57,17 @@ class Capture:
         """The largest number of frames that may have been overwritten before they were read."""
         return sum(reader.lost for reader in self.readers)
 
+    def stop(self) -> None:
+        """End the capture once all frames until now are written. From any thread."""
+        self._is_stopped = True
+
     def write_to(self, output: BinaryIO) -> None:
         """Write frames until the capture ends."""
         output.write(pcap.file_header())
         output.flush()
         begin = checked = good = time.monotonic()
         while self.options.count is None or self.frames < self.options.count:
+            is_last = self._is_stopped
             try:
                 records = [each for reader in self.readers for each in self._records(reader)]
                 good = time.monotonic()
@@ -71,6 +77,8 @@ class Capture:
                 records = []
             self._write(output, sorted(records, key=lambda each: each[0]))
             now = time.monotonic()
+            if is_last:
+                return
             if self.options.seconds is not None and now - begin >= self.options.seconds:
                 return
             if now - checked >= _CHECK_S:
@@ -78,7 +86,8 @@ class Capture:
                 if not self.memory.is_running():
                     console.say(f"system {show(self.options.system)} has ended")
                     return
-            time.sleep(_BUSY_S if records else _IDLE_S)
+            if not records:
+                time.sleep(_PAUSE_S)
 
     def _records(self, reader: MirrorReader) -> Iterator[tuple[int, Frame]]:
         """Yield the frames since the last call, with their times of this machine's clock."""
