@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from rich.console import Console
+from support.backend_guest import BackEndMemory, record, report
 from support.traced_guest import BYTES, KERNEL, START, TracedGuest
 from support.vcpu_table import Record, memory_with_vcpus
 
@@ -154,6 +155,39 @@ def test_top_of_a_shared_core(
     assert cells(printed, "promised") == ["promised", "30.0%", "50.0%", "-"]
     assert cells(printed, "received") == ["received", "20.0%", "-", "-"]
     assert cells(printed, "switches") == ["switches", "(+4) 5", "2", "0"]
+
+
+def test_shared_devices(
+    machine: Machine,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Their counters are read from the back-end alone. One that is stopped has a title."""
+    content = BackEndMemory(report(record(), record("lan", "linux", sent=1000))).content
+    machine.guests = dict.fromkeys(PLACES, content)
+    guests = [GuestMemory(name, START, BYTES, PLACES[0], KERNEL) for name in ("net", "linux", "c")]
+    running = Running("three", len(CORES), 4, guests, backends=["net"])
+    monkeypatch.setattr(stat_system, "attach", lambda _: (running, machine))
+    path = tmp_path / "stat.json"
+    stat_system.stat_system("three", path)
+    printed = capsys.readouterr().out
+    assert cells(printed, "lan")[:5] == ["lan", "linux", "up", "1,000", "0.80"]
+    assert printed.count("shared devices") == 1
+    records = json.loads(path.read_text())
+    assert [bool(each.get("shared_devices")) for each in records] == [True, False, False, False]
+
+    def grow() -> None:
+        grown = report(record(), record("lan", "linux", sent=3000))
+        machine.guests = dict.fromkeys(PLACES, BackEndMemory(grown).content)
+
+    times = iter(range(0, 10_000_000_000, 2_000_000_000))
+    monkeypatch.setattr("time.monotonic_ns", lambda: next(times))
+    top(monkeypatch, grow)
+    assert cells(capsys.readouterr().out, "lan")[3:5] == ["(+2,000) 3,000", "0.80"]
+    machine.pages = core_page(0, 1) + core_page(1, 1) + core_page(2, 2) + core_page(3, 2)
+    stat_system.stat_system("three", None)
+    assert "net (stopped): shared devices" in capsys.readouterr().out
 
 
 def test_several_vcpus_on_a_core(

@@ -71,6 +71,14 @@ def test_states(state: str, shown: str) -> None:
     assert line[2] == shown
 
 
+def test_links_of_a_back_end_that_is_stopped_are_down() -> None:
+    console = Console(width=200)
+    with console.capture() as capture:
+        console.print(device_table("net", read(report(CARD)), None, 0, is_stopped=True))
+    assert "net (stopped): shared devices" in capture.get()
+    assert " down " in capture.get()
+
+
 def test_a_report_without_time_has_no_rates() -> None:
     assert printed(read(report(CARD, updated=0)))[0][4] == "-"
 

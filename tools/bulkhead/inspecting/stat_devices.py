@@ -14,12 +14,17 @@ if TYPE_CHECKING:
 
 
 def device_table(
-    backend: str, now: NetworkCounters, before: NetworkCounters | None, elapsed_ns: int
+    backend: str,
+    now: NetworkCounters,
+    before: NetworkCounters | None,
+    elapsed_ns: int,
+    *,
+    is_stopped: bool = False,
 ) -> Table:
     """Return a line for the card and for each device of a back-end.
 
     `before`: an earlier sample, by `elapsed_ns`, for the growth since. Without one, rates are those
-    since the back-end began.
+    since the back-end began. `is_stopped`: the counters are those of its end.
     """
     from rich.table import Table
     from rich.text import Text
@@ -27,7 +32,8 @@ def device_table(
     if before is not None and not continues(now, before):
         before = None
     since = "within the last second" if before else "since it began"
-    table = Table(title=f"{backend}: shared devices, and their rates {since}", title_justify="left")
+    name = f"{backend} (stopped)" if is_stopped else backend
+    table = Table(title=f"{name}: shared devices, and their rates {since}", title_justify="left")
     for column in ("device", "client", "link"):
         table.add_column(column, no_wrap=True)
     for column in (
@@ -42,7 +48,7 @@ def device_table(
         table.add_row(
             Text(port.device or "card"),
             Text(port.client or "-"),
-            port.link,
+            "down" if is_stopped else port.link,
             _count(port.sent.frames, then.sent.frames),
             _rate(port.sent, earlier.sent if earlier else None, span),
             _count(port.received.frames, then.received.frames),

@@ -34,7 +34,7 @@ from bulkhead.running.attach import Running, attach
 from bulkhead.running.qmp import QmpClient, QmpError
 from bulkhead.system.interrupt_sources import InterruptSource, read_sources
 from bulkhead.system.problems import duration
-from bulkhead.system.reports import CAUSES, VcpuReport, read_reports
+from bulkhead.system.reports import CAUSES, State, VcpuReport, read_reports
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -186,7 +186,7 @@ def _tables(running: Running, sample: _Sample, before: _Sample | None) -> Group:
         *(Text(line, "bold") for line in sample.unreadable.values()),
         *(_vcpu_table(name, sample, before) for name, vcpus in sample.vcpus.items() if vcpus),
         _table(running, sample, before),
-        *_device_tables(sample, before),
+        *_device_tables(running, sample, before),
         *(
             [interrupt_table(running, sample.sources, sample.reports)]
             if any(map(is_shown, sample.sources))
@@ -200,13 +200,18 @@ def _tables(running: Running, sample: _Sample, before: _Sample | None) -> Group:
     )
 
 
-def _device_tables(sample: _Sample, before: _Sample | None) -> Iterator[Table | Text]:
+def _device_tables(
+    running: Running, sample: _Sample, before: _Sample | None
+) -> Iterator[Table | Text]:
     from rich.text import Text
 
     elapsed = sample.time_ns - before.time_ns if before else 0
+    executing = {
+        _owner(running, report) for report in sample.reports if report.state is State.RUNNING
+    }
     for backend, now in sample.networks.items():
         then = before.networks.get(backend) if before else None
-        yield device_table(backend, now, then, elapsed)
+        yield device_table(backend, now, then, elapsed, is_stopped=backend not in executing)
         yield from map(Text, drop_lines(backend, now))
 
 
