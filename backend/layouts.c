@@ -53,7 +53,6 @@ void layouts_report(void)
     LAYOUT_NUMBER(network_record, resumed);
     LAYOUT_NUMBER(network_record, failures);
     LAYOUT_WHOLE_STRUCT(network_report);
-    LAYOUT_NUMBER(network_report, sequence);
     LAYOUT_NUMBER(network_report, life);
     LAYOUT_NUMBER(network_report, started);
     LAYOUT_NUMBER(network_report, updated);

@@ -85,10 +85,6 @@ void network_report_begin(struct network_report *report, uint64_t life, uint64_t
 void network_report_update(struct network_report *report, const struct network *network,
                            const struct network_port *ports, uint64_t now)
 {
-    uint64_t sequence = report->sequence;
-
-    store(&report->sequence, sequence + 1);
-    __atomic_thread_fence(__ATOMIC_RELEASE); /* before the first record changes */
     for (unsigned i = 0; i <= network->count; i++) {
         struct network_record record;
 
@@ -101,7 +97,7 @@ void network_report_update(struct network_report *report, const struct network *
         }
         store_record(&report->records[i], &record);
     }
-    store(&report->record_count, (uint64_t)network->count + 1);
     store(&report->updated, now);
-    __atomic_store_n(&report->sequence, sequence + 2, __ATOMIC_RELEASE);
+    /* A tool that reads the number reads complete records. */
+    __atomic_store_n(&report->record_count, (uint64_t)network->count + 1, __ATOMIC_RELEASE);
 }

@@ -45,7 +45,6 @@ def report(*records: NetworkRecord, **members: int) -> NetworkReport:
     """Return the counters of these ports."""
     made = NetworkReport(
         **{
-            "sequence": 2,
             "life": 1,
             "updated": 1_000_000_000,
             "record_count": len(records),

@@ -4,9 +4,10 @@
  * REPORT_NETWORK). `./bulkhead stat` and `top` read them while the program runs; their reader is
  * tools/bulkhead/inspecting/network_report.py.
  *
- * The program writes the report now and then, as a whole, and waits for nobody. A tool reads it as
- * a whole, twice: a copy is right if `sequence` is even, and the same in both. Each counter is one
- * store, and does not decrease while `life` is the same.
+ * The program writes the report now and then, and waits for nobody. Each number is one store, and
+ * no counter decreases while `life` is the same. A tool reads the report twice: a copy is right if
+ * `life` is the same in both, and no counter has decreased. It may be of two updates, one for some
+ * counters and the next one for others.
  *
  * Times are nanoseconds since boot. The caller serialises all calls. Any context.
  */
@@ -43,8 +44,7 @@ struct network_record {
 };
 
 struct network_report {
-    uint64_t sequence; /* odd while the report is written */
-    uint64_t life;     /* a random number, another one in each life of the program */
+    uint64_t life; /* a random number, another one in each life of the program */
     uint64_t started;
     uint64_t updated;
     uint64_t record_count; /* of those that are used: the card and the clients */

@@ -226,7 +226,6 @@ static void test_counters(void **state)
     settle();
     fixture.now = 20;
     update();
-    assert_int_equal(report.sequence, 2);
     assert_int_equal(report.life, 5);
     assert_int_equal(report.started, 10);
     assert_int_equal(report.updated, 20);

@@ -83,7 +83,7 @@ class NetworkCounters:
 
 
 def continues(now: NetworkCounters, before: NetworkCounters) -> bool:
-    """Return False if the counters began again after `before`, or if the back-end lies."""
+    """Return False if the counters began again after `before`, or decreased."""
     return (
         now.life == before.life
         and len(now.ports) == len(before.ports)
@@ -96,7 +96,10 @@ def continues(now: NetworkCounters, before: NetworkCounters) -> bool:
 
 
 def _counters(port: PortCounters) -> tuple[int, ...]:
-    return port.sent.frames, port.sent.bytes, port.received.frames, port.received.bytes
+    return (
+        port.sent.frames, port.sent.bytes, port.received.frames, port.received.bytes,
+        sum(port.drops.values()), port.waits, port.doorbells, port.interrupts, port.starts,
+    )  # fmt: skip
 
 
 def read_network(guest: Guest) -> NetworkCounters | None:
@@ -112,11 +115,11 @@ def read_network(guest: Guest) -> NetworkCounters | None:
         )
     if not _HEADER_BYTES <= report.bytes <= _HEADER_BYTES + _RECORDS_MAX * _RECORD_BYTES:
         raise DamagedReport(guest, f"counters of {report.bytes} bytes")
-    before = guest.read(report.address, report.bytes, "the counters")
+    before = _decode(guest, guest.read(report.address, report.bytes, "the counters"))
     for _ in range(_TRIES):
-        copy = guest.read(report.address, report.bytes, "the counters")
-        if copy == before and beginning(NetworkReport, copy[:_HEADER_BYTES]).sequence % 2 == 0:
-            return _decode(guest, copy)
+        copy = _decode(guest, guest.read(report.address, report.bytes, "the counters"))
+        if continues(copy, before):
+            return copy
         before = copy
     raise UserError(f"the counters of {guest.title} change all the time", "call again")
 

@@ -89,7 +89,6 @@ class NetworkReport(LittleEndianStructure):
 
     _pack_ = 1
     _fields_ = (
-        ("sequence", c_uint64),
         ("life", c_uint64),
         ("started", c_uint64),
         ("updated", c_uint64),
