@@ -188,7 +188,7 @@ static void test_tool_that_writes_anything(void **state)
         send_frame(0, 2, i);
         assert_int_equal(station_receive(1, received), HEADER + FRAME_BYTES);
         station_expose(1, 1, 2048);
-        ring->slot_count = i;
+        ring->slot_count = UINT32_MAX - i;
         ring->written = UINT64_MAX - i;
     }
     end();
