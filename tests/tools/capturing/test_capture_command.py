@@ -6,7 +6,6 @@ from __future__ import annotations
 import io
 import threading
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -26,6 +25,7 @@ from bulkhead.capturing.mirror import MirrorReader
 from bulkhead.errors import UserError
 from bulkhead.inspecting.reports import UnreadableMachine
 from bulkhead.layouts.backend import FrameMirrorRing
+from bulkhead.running import attach
 from bulkhead.running.attach import Running
 
 COUNTERS = report(
@@ -180,35 +180,38 @@ def test_memory_that_ends_early(system: Machine) -> None:
         MachineFile(system.path.with_name("absent"), PHYSICAL)
 
 
-class Connection:
-    """Of a command to a machine; nobody uses it."""
-
-    def close(self) -> None:
-        pass
-
-
 @pytest.fixture
 def attached(system: Machine, monkeypatch: pytest.MonkeyPatch) -> Machine:
     """Let the command find this machine."""
-    monkeypatch.setattr(capture_command, "attach", lambda _: (system.running, Connection()))
+    monkeypatch.setattr(capture_command, "attach_memory", lambda _: system.running)
     return system
 
 
 def test_command(attached: Machine, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "made.pcap"
-    capture_system(CaptureOptions("system", "a", str(file), seconds=0.01))
+    capture_system(CaptureOptions("shared-card", "a", str(file), seconds=0.01))
     assert list(RawPcapReader(str(file))) == []
     assert attached.ring.ports == 0
     assert "captured 0 frames of 'a'" in capsys.readouterr().err
 
 
-def test_system_without_shared_devices(
-    attached: Machine, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    running = replace(attached.running, backends=[])
-    monkeypatch.setattr(capture_command, "attach", lambda _: (running, Connection()))
-    with pytest.raises(UserError, match="system 'system' has no shared devices; name a system"):
-        capture_system(CaptureOptions("system", "a", str(tmp_path / "made.pcap")))
+def test_system_without_shared_devices(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="system 'demo' has no shared devices; name a system"):
+        capture_system(CaptureOptions("demo", "linux", str(tmp_path / "made.pcap")))
+
+
+def test_system_that_does_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(attach, "OUTPUT", tmp_path)
+    line = "system 'shared-card' is not running; start it: ./bulkhead run shared-card"
+    with pytest.raises(UserError, match=line):
+        capture_system(CaptureOptions("shared-card", "linux", str(tmp_path / "made.pcap")))
+
+
+def test_back_end_that_has_not_started(system: Machine) -> None:
+    system.back_end.directory.count = 0
+    system.mirror()
+    with pytest.raises(UserError, match="no back-end of shared devices has started yet; call"):
+        system.readers("a")
 
 
 def test_lost_frames_are_reported(
@@ -227,6 +230,6 @@ def test_lost_frames_are_reported(
 
 
 @pytest.mark.parametrize("output", ["/", "/no-such-folder/file"])
-def test_bad_output(attached: Machine, output: str) -> None:
+def test_bad_output(output: str) -> None:
     with pytest.raises(UserError, match=f"--output {output}"):
-        capture_system(CaptureOptions(attached.running.name, "a", output))
+        capture_system(CaptureOptions("shared-card", "a", output))

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from bulkhead.capturing.machine_file import MachineFile
+from bulkhead.errors import UserError
 from bulkhead.running import attach
 from bulkhead.system import board_tree
 from bulkhead.system.layout import Files, Layout, make_layout
@@ -62,6 +63,9 @@ def facts(folder: Path, layout: Layout) -> dict[str, object]:
     place.parent.mkdir(parents=True)
     with attach.serve(layout) as served:
         found = json.loads(place.read_text())
+        file = str(layout.system.file)
+        if found["memory"]:
+            assert attach.attach_memory(file).backends == found["backends"]
         assert bool(found["memory"]) == any("mem-path" in each for each in served.arguments)
         if found["memory"]:
             memory = MachineFile(found["memory"], found["memory_start"])
@@ -69,6 +73,8 @@ def facts(folder: Path, layout: Layout) -> dict[str, object]:
             assert memory.read(_BOARD.memory + 4096, 4) == b"data"
             assert memory.is_running()
             memory.close()
+    with pytest.raises(UserError, match="is not running; start it"):
+        attach.attach_memory(file)
     return dict(found)
 
 
@@ -77,6 +83,17 @@ def test_capture_reaches_the_memory_of_a_back_end(output: Path) -> None:
     assert found["backends"] == ["net"]
     assert found["memory_start"] == _BOARD.memory
     assert found["staging_bytes"] == 0  # there is no manager
+
+
+def test_file_of_another_process_is_no_memory(output: Path) -> None:
+    """The number of a process that has ended may be another's now."""
+    layout = made(output, _PARTITIONS + _DEVICE)
+    found = facts(output, layout)
+    place = output / "systems" / layout.system.name / "running.json"
+    for other in (output / "system.toml", Path("/dev/null"), Path("/proc/self/fd/0")):
+        place.write_text(json.dumps(found | {"memory": str(other)}))
+        with pytest.raises(UserError, match="is not running; start it"):
+            attach.attach_memory(str(layout.system.file))
 
 
 def test_other_systems_have_private_memory(output: Path) -> None:

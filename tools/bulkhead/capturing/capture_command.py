@@ -20,7 +20,8 @@ from bulkhead.errors import UserError
 from bulkhead.inspecting.network_report import read_network
 from bulkhead.inspecting.reports import DamagedReport, Guest
 from bulkhead.output_path import check_output_path
-from bulkhead.running.attach import Running, attach
+from bulkhead.running.attach import Running, attach_memory
+from bulkhead.system.parse import find, parse
 from bulkhead.system.problems import choose, show
 
 _PAUSE_S = 0.002  # between two readings, if the first had no frames
@@ -111,13 +112,13 @@ class Capture:
 def capture_system(options: CaptureOptions) -> None:
     """Write the frames from and to a client as a pcap file."""
     _check_output(options.output)
-    running, qmp = attach(options.system)
-    qmp.close()  # stat and top may connect meanwhile
-    if not running.backends or not running.memory:
+    system = parse(find(options.system))
+    if not system.shared_devices:
         raise UserError(
-            f"system {show(running.name)} has no shared devices",
+            f"system {show(system.name)} has no shared devices",
             "name a system that has some, such as shared-card (docs/shared-devices.md)",
         )
+    running = attach_memory(options.system)
     with contextlib.closing(MachineFile(running.memory, running.memory_start)) as memory:
         readers = find_readers(running, memory, options)
         capture = Capture(readers, memory, options)
@@ -149,6 +150,8 @@ def find_readers(
         if ports:
             mask = sum(1 << port for port in ports)
             readers.append(MirrorReader(guest, memory.write, mask, options.snap))
+    if not known:
+        raise UserError("no back-end of shared devices has started yet", "call again")
     if not readers:
         raise UserError(
             f"no back-end serves a client {show(options.client)}",

@@ -240,11 +240,26 @@ def attach(given: str) -> tuple[Running, QmpClient]:
     """Connect to a running system, given by its name or its file."""
     name = parse(find(given)).name
     qmp = _connect(name, f"system '{name}'", f"./bulkhead run {given}")
+    return _read_facts(name), qmp
+
+
+def attach_memory(given: str) -> Running:
+    """Find a running system whose memory other processes write to, also while another command is
+    connected to it."""
+    name = parse(find(given)).name
+    if _facts(name).is_file():
+        running = _read_facts(name)
+        if running.memory and machine_memory.is_of(running.memory, name):
+            return running
+    raise UserError(f"system '{name}' is not running", f"start it: ./bulkhead run {given}")
+
+
+def _read_facts(name: str) -> Running:
     try:
         facts = json.loads(_facts(name).read_text())
         guests = [GuestMemory(**guest) for guest in facts.pop("guests")]
         channels = [ChannelMemory(**channel) for channel in facts.pop("channels")]
-        return Running(**facts, guests=guests, channels=channels), qmp
+        return Running(**facts, guests=guests, channels=channels)
     except (OSError, ValueError, TypeError, KeyError):
         raise UserError(
             f"the facts about system '{name}' in {_facts(name)} are damaged", "start it again"

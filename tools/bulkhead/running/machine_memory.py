@@ -38,6 +38,15 @@ def path_of(descriptor: int) -> str:
     return f"/proc/{os.getpid()}/fd/{descriptor}"
 
 
+def is_of(path: str, name: str) -> bool:
+    """Return True if path_of() has returned the path for make() of this name, and the file is still
+    open."""
+    try:
+        return str(Path(path).readlink()).startswith(f"/memfd:{name} ")
+    except OSError:
+        return False
+
+
 def map_range(path: str | Path, offset: int, size: int) -> mmap.mmap:
     """Map whole pages of the file, to read and write. Raises OSError or ValueError."""
     descriptor = os.open(path, os.O_RDWR)
