@@ -66,8 +66,13 @@ def test_counters_that_began_again() -> None:
     ("state", "shown"), [("NO_DRIVER", "no driver"), ("DOWN", "down"), ("FAILED", "failed")]
 )
 def test_states(state: str, shown: str) -> None:
-    line = printed(read(report(record("a", "b", state=NetworkPortState[state]))))[0]
+    line = printed(read(report(CARD, record("a", "b", state=NetworkPortState[state]))))[1]
     assert line[2] == shown
+
+
+def test_card_that_is_closed() -> None:
+    closed = record(state=NetworkPortState.NO_DRIVER)
+    assert printed(read(report(closed)))[0][:3] == ["card", "-", "closed"]
 
 
 def test_links_of_a_back_end_that_is_stopped_are_down() -> None:

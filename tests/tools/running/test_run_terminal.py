@@ -72,6 +72,25 @@ memory = "16 MiB"
 image = "boot"
 """
 
+_SHARED = """board = "qemu-virt"
+[[partition]]
+name = "net"
+cores = [0]
+memory = "16 MiB"
+image = "backend"
+[[partition]]
+name = "demo"
+cores = [1]
+memory = "32 MiB"
+image = "demo"
+[[shared_device]]
+name = "lan"
+kind = "net"
+client = "demo"
+backend = "net"
+access = "all"
+"""
+
 
 class Terminal:
     """The command on a pseudo-terminal."""
@@ -206,6 +225,30 @@ def test_counters_of_vcpus(tmp_path: Path) -> None:
         assert grown["budget_ns"] == grown["period_ns"] == 0
         assert 0 < grown["received_ns"] <= grown["age_ns"]
         assert after["response_max_ns"] > 0
+        screen.type(_LEAVE)
+        assert screen.wait() == 0
+
+
+def test_a_client_of_a_shared_card_is_seen(tmp_path: Path) -> None:
+    """`stat` counts its frames, and `capture` writes them for a pipe.
+
+    There is no card: the frames are those by which the demo looks for an address.
+    """
+    file = tmp_path / "shared.toml"
+    file.write_text(_SHARED)
+    with terminal("run", str(file)) as screen:
+        screen.expect("demo: http on 80")
+        counted = command("stat", str(file)).stdout
+        assert "net: shared devices, and their rates since it began" in counted
+        assert re.search(r"lan +│ demo +│ up +│", counted), counted
+        done = subprocess.run(
+            [ROOT / "bulkhead", "capture", str(file), "demo", "--count", "1", "--seconds", "60"],
+            stdin=subprocess.DEVNULL, capture_output=True, timeout=_TIMEOUT_S, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        assert b"captured 1 frame of 'demo'" in done.stderr
+        assert done.stdout.startswith(bytes.fromhex("4d3cb2a1"))  # pcap with nanoseconds
+        assert len(done.stdout) >= 24 + 16 + 60
         screen.type(_LEAVE)
         assert screen.wait() == 0
 

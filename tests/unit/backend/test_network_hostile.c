@@ -14,6 +14,8 @@
 #define START        UINT64_C(0x40000000)
 #define RUNS         400u
 #define ROUNDS       60u
+#define SLOTS        7u
+#define MIRROR_BYTES (sizeof(struct frame_mirror_ring) + SLOTS * sizeof(struct frame_mirror_slot))
 
 static const uint8_t plain_header[HEADER];
 static uint8_t frame[FRAME_ROOM], received[FRAME_ROOM];
@@ -191,8 +193,34 @@ static void drain(void)
     fixture.card_room = CARD_FRAMES;
 }
 
+/* Makes a mirror of all ports, which somebody reads. */
+static struct frame_mirror_ring *mirror_all(void)
+{
+    struct frame_mirror_ring *ring = malloc(MIRROR_BYTES);
+
+    assert_true(frame_mirror_init(&fixture.network.mirror, ring, MIRROR_BYTES, 1));
+    ring->ports = UINT32_MAX;
+    ring->beat = 1;
+    return ring;
+}
+
+/* Checks the lengths in a mirror, whatever the client has sent. */
+static void check_mirror(const struct frame_mirror_ring *ring)
+{
+    for (unsigned i = 0; i < SLOTS && i < ring->written; i++) {
+        const struct frame_mirror_slot *slot = &ring->slots[i];
+
+        assert_int_equal((slot->number - 1) % SLOTS, i);
+        assert_in_range(slot->bytes, 1, FRAME_MIRROR_CONTENT_BYTES);
+        assert_in_range(slot->offset + slot->bytes, 1, slot->kept_bytes);
+        assert_in_range(slot->frame_bytes, slot->kept_bytes, DEVICE_NET_FRAME_MAX);
+        assert_in_range(slot->port, 0, STATIONS);
+    }
+}
+
 static void test_any_memory(void **state)
 {
+    struct frame_mirror_ring *ring;
     uint64_t moved = 0;
 
     (void)state;
@@ -202,6 +230,7 @@ static void test_any_memory(void **state)
     region = (struct device_memory_region){START, MEMORY_BYTES, memory};
     fixture.setups[2].memory = (struct device_memory){&region, 1};
     fixture_begin();
+    ring = mirror_all();
     for (unsigned i = 0; i < 2; i++) {
         station_start(i, DEVICE_NET_FEATURES);
         station_expose(i, RING, 2048);
@@ -216,6 +245,7 @@ static void test_any_memory(void **state)
             disturb();
             exchange(run * ROUNDS + i);
             drain();
+            check_mirror(ring);
         }
         moved += fixture.clients[2].net.statistics.transmitted;
         station_reset(2);
@@ -224,8 +254,10 @@ static void test_any_memory(void **state)
     }
     assert_true(fixture.stations[2].failures > RUNS / 4);
     assert_true(moved > RUNS); /* it is not only broken */
+    assert_true(ring->written > moved);
     assert_int_equal(fixture.stations[0].failures + fixture.stations[1].failures, 0);
     fixture_end();
+    free(ring);
     free(memory);
 }
 

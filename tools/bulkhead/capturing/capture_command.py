@@ -202,7 +202,8 @@ def _end(readers: list[MirrorReader]) -> None:
 
 
 def _summary(capture: Capture) -> None:
-    console.say(f"captured {capture.frames:,} frames of {show(capture.options.client)}")
+    frames = "1 frame" if capture.frames == 1 else f"{capture.frames:,} frames"
+    console.say(f"captured {frames} of {show(capture.options.client)}")
     if capture.lost:
         kib = max(reader.bytes for reader in capture.readers) >> 10
         console.say(

@@ -51,7 +51,7 @@ class PortCounters:
     port: int
     device: str  # "" for the card
     client: str  # the partition
-    link: str  # "up", "down", "no driver", "failed"
+    link: str  # "up", "down"; "no driver", "failed"; of the card: "closed"
     sent: Counted  # by the client; from the card
     received: Counted  # by the client; to the card
     bad_chains: int
@@ -147,7 +147,7 @@ def _port(guest: Guest, number: int, record: NetworkRecord) -> PortCounters:
         port=number,
         device=name_text(record.device),
         client=name_text(record.client),
-        link=_STATES[State(record.state)],
+        link=_link(State(record.state), is_card=number == 0),
         sent=_counted(record.frames.received),
         received=_counted(record.frames.sent),
         bad_chains=record.bad_chains,
@@ -159,6 +159,10 @@ def _port(guest: Guest, number: int, record: NetworkRecord) -> PortCounters:
         resumed=record.resumed,
         failures=record.failures,
     )
+
+
+def _link(state: State, *, is_card: bool) -> str:
+    return "closed" if is_card and state is State.NO_DRIVER else _STATES[state]
 
 
 def _counted(counters: FrameCounters) -> Counted:
