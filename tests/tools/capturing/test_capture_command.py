@@ -196,7 +196,9 @@ def test_command(attached: Machine, tmp_path: Path, capsys: pytest.CaptureFixtur
 
 
 def test_system_without_shared_devices(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="system 'demo' has no shared devices; name a system"):
+    with pytest.raises(
+        UserError, match="system 'demo' has no shared network devices; name a system"
+    ):
         capture_system(CaptureOptions("demo", "linux", str(tmp_path / "made.pcap")))
 
 
@@ -210,7 +212,17 @@ def test_system_that_does_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 def test_back_end_that_has_not_started(system: Machine) -> None:
     system.back_end.directory.count = 0
     system.mirror()
-    with pytest.raises(UserError, match="no back-end of shared devices has started yet; call"):
+    with pytest.raises(
+        UserError, match="the back-end in partition 'net' has not started yet; call"
+    ):
+        system.readers("a")
+
+
+def test_back_end_in_linux(system: Machine) -> None:
+    """It has no reports."""
+    system.back_end.content[:] = bytes(len(system.back_end.content))
+    system.mirror()
+    with pytest.raises(UserError, match="'net' does not execute the program backend of our kernel"):
         system.readers("a")
 
 

@@ -17,10 +17,11 @@ from bulkhead.capturing import pcap
 from bulkhead.capturing.machine_file import MachineFile
 from bulkhead.capturing.mirror import Frame, MirrorReader
 from bulkhead.errors import UserError
-from bulkhead.inspecting.network_report import read_network
-from bulkhead.inspecting.reports import DamagedReport, Guest
+from bulkhead.inspecting.network_report import PortCounters, read_network
+from bulkhead.inspecting.reports import DamagedReport, Guest, list_reports
 from bulkhead.output_path import check_output_path
 from bulkhead.running.attach import Running, attach_memory
+from bulkhead.system.model import SharedKind
 from bulkhead.system.parse import find, parse
 from bulkhead.system.problems import choose, show
 
@@ -113,9 +114,9 @@ def capture_system(options: CaptureOptions) -> None:
     """Write the frames from and to a client as a pcap file."""
     _check_output(options.output)
     system = parse(find(options.system))
-    if not system.shared_devices:
+    if not any(each.kind is SharedKind.NET for each in system.shared_devices):
         raise UserError(
-            f"system {show(system.name)} has no shared devices",
+            f"system {show(system.name)} has no shared network devices",
             "name a system that has some, such as shared-card (docs/shared-devices.md)",
         )
     running = attach_memory(options.system)
@@ -143,15 +144,12 @@ def find_readers(
         if place.partition not in running.backends:
             continue
         guest = Guest(place, "", memory.read)
-        counters = read_network(guest)
-        clients = [port for port in counters.ports if port.device] if counters else []
+        clients = _clients_of(guest)
         known |= {each.client for each in clients} | {each.device for each in clients}
         ports = [each.port for each in clients if options.client in (each.client, each.device)]
         if ports:
             mask = sum(1 << port for port in ports)
             readers.append(MirrorReader(guest, memory.write, mask, options.snap))
-    if not known:
-        raise UserError("no back-end of shared devices has started yet", "call again")
     if not readers:
         raise UserError(
             f"no back-end serves a client {show(options.client)}",
@@ -160,6 +158,18 @@ def find_readers(
     for reader in readers:
         _check_reader(reader)
     return readers
+
+
+def _clients_of(guest: Guest) -> list[PortCounters]:
+    if list_reports(guest) is None:
+        raise UserError(
+            f"{guest.title} does not execute the program backend of our kernel",
+            "capture in that partition: in Linux for example by tcpdump",
+        )
+    counters = read_network(guest)
+    if counters is None:
+        raise UserError(f"the back-end in {guest.title} has not started yet", "call again")
+    return [port for port in counters.ports if port.device]
 
 
 def _check_reader(reader: MirrorReader) -> None:

@@ -22,7 +22,7 @@ from bulkhead.paths import OUTPUT
 from bulkhead.running import machine_memory
 from bulkhead.running.qmp import QmpClient, QmpError
 from bulkhead.system.layout import Layout, section_bytes
-from bulkhead.system.model import ChannelKind, System
+from bulkhead.system.model import ChannelKind, SharedKind, System
 from bulkhead.system.parse import find, parse
 from bulkhead.system.shared_cores import worst_responses
 
@@ -82,7 +82,7 @@ class Running:
     staging: int = 0
     staging_bytes: int = 0
     channels: list[ChannelMemory] = field(default_factory=list)
-    backends: list[str] = field(default_factory=list)  # partitions that serve shared devices
+    backends: list[str] = field(default_factory=list)  # that serve shared network devices
 
     @property
     def partitions(self) -> list[str]:
@@ -145,7 +145,9 @@ def facts_of(layout: Layout) -> Running:
             )
             for place in layout.channels
         ],
-        backends=sorted({each.backend for each in layout.system.shared_devices}),
+        backends=sorted(
+            {each.backend for each in layout.system.shared_devices if each.kind is SharedKind.NET}
+        ),
     )
 
 
