@@ -59,21 +59,20 @@ static bool read_name(const char *function, const char *name, char text[PROPERTI
 
 static bool read_windows(const char *function, struct properties *properties)
 {
-    uint64_t longs[(PROPERTIES_WINDOWS_MAX + 1) * WINDOW_LONGS];
+    uint64_t longs[PROPERTIES_WINDOWS_MAX + 1][WINDOW_LONGS];
     ssize_t bytes = pci_function_property(function, "bulkhead,memory", longs, sizeof(longs));
-    size_t window_bytes = WINDOW_LONGS * sizeof(longs[0]);
 
-    if (bytes <= 0 || (size_t)bytes % window_bytes != 0 ||
-        (size_t)bytes / window_bytes > PROPERTIES_WINDOWS_MAX) {
+    if (bytes <= 0 || (size_t)bytes % sizeof(longs[0]) != 0 ||
+        (size_t)bytes / sizeof(longs[0]) > PROPERTIES_WINDOWS_MAX) {
         return false;
     }
-    properties->window_count = (unsigned)((size_t)bytes / window_bytes);
+    properties->window_count = (unsigned)((size_t)bytes / sizeof(longs[0]));
     for (unsigned i = 0; i < properties->window_count; i++) {
         struct properties_window *window = &properties->windows[i];
 
-        window->client = be64toh(longs[i * WINDOW_LONGS]);
-        window->here = be64toh(longs[i * WINDOW_LONGS + 1]);
-        window->bytes = be64toh(longs[i * WINDOW_LONGS + 2]);
+        window->client = be64toh(longs[i][0]);
+        window->here = be64toh(longs[i][1]);
+        window->bytes = be64toh(longs[i][2]);
         if (window->bytes == 0 || window->client + window->bytes < window->client) {
             return false;
         }

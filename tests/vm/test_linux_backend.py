@@ -139,6 +139,19 @@ class _Stream:
             time.sleep(0.1)
 
 
+def _check_problems(guest: GuestProcess) -> None:
+    """Each problem is one line, and the status is 2. The process that serves goes on."""
+    for options, line in (
+        ("--tap tap1", r"lan-\w+: another process serves it"),
+        ("--tap tap1 --client none", "this partition serves no network device 'none'"),
+        ("--client lan-linux", "write --tap and the name of an interface"),
+        ("--tap", "an unknown option, or one without its value: see --help"),
+    ):
+        guest.type_text(f"bulkhead-backend {options}; echo status $?\r")
+        guest.wait_for_next_match(rf"(?m)^net\| .*bulkhead-backend: {line}", _PATIENCE_S)
+        guest.wait_for_next_match(r"(?m)^net\| .*status 2", _PATIENCE_S)
+
+
 # Kernels may have to be fetched.
 @pytest.mark.timeout(1200)
 def test_clients_survive_the_death_of_the_process(start_guest: StartGuest, tmp_path: Path) -> None:
@@ -153,6 +166,7 @@ def test_clients_survive_the_death_of_the_process(start_guest: StartGuest, tmp_p
     assert len(re.findall(r"client: net: \[.*bits/sec", console)) == 2
     client = DemoClient(ports=ports)
     assert client.get("/")[0] == 200
+    _check_problems(guest)
     links = guest.console().count("control| net: link")
     stream = _Stream(client)
     with ThreadPoolExecutor(1) as pool:
