@@ -43,12 +43,8 @@ done
 def prepare() -> LinuxImage:
     """Return a guest with the program. It runs with the argument serve=/bin/backend."""
     image = linux_guest.with_modules(linux_guest.prepare_dax(), _MODULES)
-    folders = [
-        _BACKEND / "linux",
-        _BACKEND / "network",
-        _BACKEND / "switch",
-        ROOT / "virtio/device",
-    ]
+    folders = [_BACKEND / each for each in ("linux", "network", "page", "switch")]
+    folders.append(ROOT / "virtio/device")
     sources = [path for folder in folders for path in sorted(folder.glob("*.c"))]
     sources += [_CHANNEL / f"{name}.c" for name in ("dax", "lock", "pci_function")]
     includes = [
