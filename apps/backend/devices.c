@@ -14,12 +14,46 @@
 
 #define INTERRUPT_USED 1u /* of CALL_SHARED_DEVICE_INTERRUPT */
 
+static bool load_flag(const bool *flag)
+{
+    return __atomic_load_n(flag, __ATOMIC_ACQUIRE);
+}
+
+/* NOLINTNEXTLINE(readability-non-const-parameter): the builtin writes to it */
+static void store_flag(bool *flag, bool value)
+{
+    __atomic_store_n(flag, value, __ATOMIC_RELEASE);
+}
+
+/* Not masked the first time, because a driver that obeys the suppression rings no second time. */
 static void ring(void *context)
 {
     struct device *device = context;
 
     device->doorbells++;
+    if (load_flag(&device->has_rung)) {
+        (void)interrupt_mask(device->doorbell);
+        store_flag(&device->is_masked, true);
+    }
+    store_flag(&device->has_rung, true);
     (void)semaphore_post(device->wake); /* one post is enough: RESULT_OVERFLOW */
+}
+
+bool devices_arm(struct device *devices, unsigned count)
+{
+    bool was_masked = false;
+
+    for (unsigned i = 0; i < count; i++) {
+        struct device *device = &devices[i];
+
+        store_flag(&device->has_rung, false);
+        if (load_flag(&device->is_masked)) {
+            was_masked = true;
+            store_flag(&device->is_masked, false);
+            (void)interrupt_unmask(device->doorbell);
+        }
+    }
+    return was_masked;
 }
 
 /* Returns a property that is a text, NULL if it is none. */
@@ -94,10 +128,9 @@ static const char *map_page(int node, struct device *device)
 static const char *attach_doorbell(int node, struct device *device)
 {
     enum interrupt_trigger trigger;
-    uint32_t number;
 
-    return devicetree_interrupt(node, 0, &number, &trigger) == RESULT_OK &&
-                   interrupt_attach(number, INTERRUPT_EDGE, ring, device) == RESULT_OK
+    return devicetree_interrupt(node, 0, &device->doorbell, &trigger) == RESULT_OK &&
+                   interrupt_attach(device->doorbell, INTERRUPT_EDGE, ring, device) == RESULT_OK
                ? NULL
                : "its doorbell can't be attached";
 }

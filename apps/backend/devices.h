@@ -16,8 +16,11 @@ struct device {
     const char *client; /* name of the partition */
     uint32_t index;     /* for the hypervisor's calls */
     struct semaphore *wake;
-    uint64_t doorbells; /* counted in interrupts */
-    uint64_t features;  /* offered */
+    uint64_t doorbells; /* counted in interrupts, as are the flags written in them: */
+    bool has_rung;      /* since devices_arm() */
+    bool is_masked;
+    uint32_t doorbell; /* number of the interrupt */
+    uint64_t features; /* offered */
     const struct shared_device_page *page;
     struct device_memory memory; /* of the client */
     struct device_memory_region regions[DEVICE_REGIONS_MAX];
@@ -46,5 +49,11 @@ void device_acknowledge(const struct device *device, uint32_t generation);
 void device_interrupt(const struct device *device);
 /* Reports a driver that broke a rule, and lets the device ask for a reset. */
 void device_fail(const struct device *device, const char *reason);
+
+/* Lets all doorbells interrupt again, before the caller sleeps. Between two calls, a doorbell
+ * interrupts twice at most, so a client that rings all the time takes no time from others. Returns
+ * true if a doorbell was masked: it may have rung in vain, so the caller looks for work once more.
+ * Thread context. */
+bool devices_arm(struct device *devices, unsigned count);
 
 #endif

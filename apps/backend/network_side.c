@@ -192,7 +192,8 @@ bool network_side_round(uint64_t now, uint64_t *until)
 
 bool network_side_sleep(void)
 {
-    bool can_sleep = network_sleep(&side.network) && card_sleep(&side.card);
+    bool has_missed = devices_arm(side.devices, side.count);
+    bool can_sleep = network_sleep(&side.network) && card_sleep(&side.card) && !has_missed;
 
     if (can_sleep) {
         reports_finish(time_now());

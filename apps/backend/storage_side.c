@@ -122,7 +122,9 @@ bool storage_side_round(uint64_t now, uint64_t *until)
 
 bool storage_side_sleep(void)
 {
-    return storage_sleep(&side.storage) && disk_sleep(&side.disk);
+    bool has_missed = devices_arm(side.devices, side.count);
+
+    return storage_sleep(&side.storage) && disk_sleep(&side.disk) && !has_missed;
 }
 
 bool storage_side_nap(void)
