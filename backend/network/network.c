@@ -3,6 +3,15 @@
 #include "network_private.h"
 #include <string.h>
 
+/* Descriptors that cost nothing: a frame of Linux has 19 at most. Each of more costs as many bytes
+ * as it has. */
+#define DESCRIPTORS_FREE 20u
+#define DESCRIPTOR_COST  16u
+
+_Static_assert(DEVICE_NET_BAD_CHAINS_MAX *DEVICE_QUEUE_SIZE_MAX *DESCRIPTOR_COST <=
+                   NETWORK_FRAME_BYTES_MAX,
+               "the queue charges no more at a time");
+
 static const char *const switch_errors[] = {
     [FRAME_SWITCH_OK] = NULL,
     [FRAME_SWITCH_CLIENTS_OUT_OF_RANGE] = "too many clients",
@@ -111,22 +120,31 @@ bool network_receive_more(struct network *network)
     return transfer_step(network, &network->from_card) != TRANSFER_MORE;
 }
 
-/* Takes the client's next frame. Returns false if it has none. Chains that are no frames are work
- * like the smallest frames. */
+/* Charges the client whose turn it is for what it lets this program read beside its frames: chains
+ * that are no frames are work like the smallest frames, and many descriptors are work, too. */
+static void charge_chains(struct network *network, uint64_t bad, uint64_t descriptors)
+{
+    if (bad != 0) {
+        fair_queue_charge_copies(&network->queue, (uint32_t)bad * FAIR_QUEUE_COST_MIN, 1);
+    }
+    if (descriptors > DESCRIPTORS_FREE) {
+        fair_queue_charge_copies(&network->queue, (uint32_t)descriptors * DESCRIPTOR_COST, 1);
+    }
+}
+
+/* Takes the client's next frame. Returns false if it has none. */
 static bool take(struct network *network, unsigned index)
 {
     struct network_client *client = &network->clients[index];
-    uint64_t bad = client->net.statistics.transmit_bad;
+    const struct device_net_statistics before = client->net.statistics;
 
     if (client->has_transfer) {
         return true;
     }
     client->is_charged = false;
     client->has_transfer = device_net_take(&client->net, &client->chain, &client->transfer.frame);
-    bad = client->net.statistics.transmit_bad - bad;
-    if (bad != 0) {
-        fair_queue_charge_copies(&network->queue, (uint32_t)bad * FAIR_QUEUE_COST_MIN, 1);
-    }
+    charge_chains(network, client->net.statistics.transmit_bad - before.transmit_bad,
+                  client->net.statistics.transmit_descriptors - before.transmit_descriptors);
     if (!client->has_transfer) {
         fair_queue_empty(&network->queue, index);
     }

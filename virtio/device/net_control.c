@@ -142,8 +142,7 @@ bool device_net_control(struct device_net *net)
 {
     uint16_t before = net->status;
 
-    for (unsigned i = 0; i < net->control.size && device_queue_take(&net->control, &net->chain);
-         i++) {
+    if (device_queue_take(&net->control, &net->chain)) {
         device_queue_finish(&net->control, answer(net));
     }
     return net->status != before;

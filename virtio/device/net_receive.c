@@ -10,11 +10,12 @@
 struct sink {
     struct device_net *net;
     bool may_merge;
-    unsigned chains;     /* taken for this frame */
-    uint32_t room;       /* bytes left in the last chain */
-    unsigned segment;    /* in it */
-    uint32_t offset;     /* in this segment */
-    uint8_t *buffers[2]; /* the two bytes of num_buffers */
+    unsigned chains;      /* taken for this frame */
+    uint32_t descriptors; /* that may still be read for it */
+    uint32_t room;        /* bytes left in the last chain */
+    unsigned segment;     /* in it */
+    uint32_t offset;      /* in this segment */
+    uint8_t *buffers[2];  /* the two bytes of num_buffers */
 };
 
 /* Takes the next chain. Returns false if there is none. */
@@ -26,6 +27,10 @@ static bool open_chain(struct sink *sink)
         return false;
     }
     sink->chains++;
+    if (net->chain.descriptors > sink->descriptors) {
+        return false;
+    }
+    sink->descriptors -= net->chain.descriptors;
     /* 5.1.6.3.1: each buffer is at least as large as the header. It can't be left out, because a
      * frame uses consecutive buffers. */
     if (sink->may_merge && net->chain.writable_bytes < DEVICE_NET_HEADER_BYTES) {
@@ -176,7 +181,11 @@ static bool put_all(struct sink *sink, const struct device_net_frame *frame)
 static enum device_net_delivery deliver(struct device_net *net,
                                         const struct device_net_frame *frame)
 {
-    struct sink sink = {.net = net, .may_merge = device_net_accepted(net, VIRTIO_NET_F_MRG_RXBUF)};
+    struct sink sink = {
+        .net = net,
+        .may_merge = device_net_accepted(net, VIRTIO_NET_F_MRG_RXBUF),
+        .descriptors = DEVICE_NET_RECEIVE_DESCRIPTORS + frame->bytes / DEVICE_NET_DESCRIPTOR_BYTES,
+    };
     enum device_net_delivery failure = DEVICE_NET_NO_BUFFERS;
 
     if (device_net_needs_segmentation(net, frame)) {

@@ -133,9 +133,11 @@ bool device_net_take(struct device_net *net, struct device_chain *chain,
 
     /* The bound keeps a driver that makes bad chains available all the time from holding the
      * device. */
-    for (unsigned tries = 0; tries < queue->size && device_queue_take(queue, chain); tries++) {
+    for (unsigned tries = 0; tries < DEVICE_NET_BAD_CHAINS_MAX && device_queue_take(queue, chain);
+         tries++) {
         bool is_valid = read_frame(net, chain, frame);
 
+        net->statistics.transmit_descriptors += chain->descriptors;
         *bad_at(net, (uint16_t)(queue->taken - 1u)) = !is_valid;
         if (is_valid) {
             net->statistics.transmitted++;

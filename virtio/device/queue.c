@@ -194,6 +194,7 @@ static bool read_chain(struct device_queue *queue, uint16_t head, struct device_
     for (unsigned read = 0; read < queue->size;) {
         struct reading descriptor;
 
+        chain->descriptors++;
         if (number >= table.entries) {
             return break_queue(queue, "the number of a descriptor beyond its table");
         }
@@ -231,6 +232,7 @@ bool device_queue_take(struct device_queue *queue, struct device_chain *chain)
     chain->writable_bytes = 0;
     chain->readable = 0;
     chain->writable = 0;
+    chain->descriptors = 0;
     if (!read_chain(queue, head, chain)) {
         return false;
     }

@@ -153,6 +153,10 @@ void station_start(unsigned index, uint64_t features)
 
     for (unsigned i = 0; i < DEVICE_NET_QUEUES; i++) {
         struct virtqueue_options options = {.size = RING, .features = features};
+        bool is_indirect = (features & VIRTIO_F_INDIRECT_DESC) != 0;
+
+        options.indirect_tables = is_indirect ? RING : 0;
+        options.indirect_entries = is_indirect ? RING : 0;
         struct shared_device_queue *queue = &station->page.queues[i];
         struct virtio_queue_setup described = {0};
 
@@ -237,6 +241,25 @@ uint8_t *station_send(unsigned index, const uint8_t header[HEADER], const uint8_
     }
     (void)virtqueue_publish(queue);
     return memory;
+}
+
+bool station_send_parts(unsigned index, const uint8_t *frame, uint32_t bytes)
+{
+    struct virtqueue *queue = &fixture.stations[index].queues[DEVICE_NET_TRANSMIT];
+    struct buffer *buffer = calloc(1, sizeof(*buffer) + HEADER + bytes);
+    struct virtqueue_segment segments[PARTS];
+
+    memcpy(buffer->memory + HEADER, frame, bytes);
+    for (unsigned i = 0; i + 1 < PARTS; i++) {
+        segments[i] = segment(&buffer->memory[i], 1);
+    }
+    segments[PARTS - 1] = segment(&buffer->memory[PARTS - 1], HEADER + bytes - (PARTS - 1));
+    if (!virtqueue_add(queue, segments, PARTS, 0, buffer)) {
+        free(buffer);
+        return false;
+    }
+    (void)virtqueue_publish(queue);
+    return true;
 }
 
 unsigned station_sent(unsigned index)

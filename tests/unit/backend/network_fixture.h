@@ -14,6 +14,7 @@
 
 #define STATIONS    3u
 #define RING        64u
+#define PARTS       (RING / 2)
 #define FRAME_ROOM  66000u
 #define RECORDS     4096u
 #define CARD_FRAMES 4096u
@@ -75,6 +76,8 @@ void station_expose(unsigned index, unsigned count, uint32_t bytes);
  * Returns the copy, which the test may change, or NULL if the ring is full. */
 uint8_t *station_send(unsigned index, const uint8_t header[HEADER], const uint8_t *frame,
                       uint32_t bytes, bool is_apart);
+/* Makes a frame available in PARTS segments. Returns false if the ring is full. */
+bool station_send_parts(unsigned index, const uint8_t *frame, uint32_t bytes);
 /* Collects finished frames. Returns their number. */
 unsigned station_sent(unsigned index);
 /* Takes the next received frame, its header included, of one buffer. Returns its length, or 0. */

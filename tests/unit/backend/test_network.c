@@ -628,6 +628,32 @@ static void test_flood_of_bad_chains(void **state)
     fixture_end();
 }
 
+/* Client 0 sends each frame in 32 descriptors, and an indirect one. They cost 16 bytes each, so its
+ * frames cost as much as 6 of client 1. */
+static void test_flood_of_descriptors(void **state)
+{
+    unsigned of_first = 0;
+
+    (void)state;
+    begin(ALL);
+    for (unsigned rounds = 0; fixture.card_count < CARD_FRAMES - 100; rounds++) {
+        make_frame(frame, FRAME_BYTES, CARD_STATION, 1, rounds);
+        (void)station_sent(0);
+        while (station_send_parts(0, frame, FRAME_BYTES)) {
+        }
+        make_frame(frame, FRAME_BYTES, CARD_STATION, 2, rounds);
+        (void)station_sent(1);
+        while (station_send(1, plain_header, frame, FRAME_BYTES, false) != NULL) {
+        }
+        (void)turn_round(8);
+    }
+    for (unsigned i = 0; i < fixture.card_count; i++) {
+        of_first += fixture.card[i].bytes[11] == 1;
+    }
+    assert_in_range(fixture.card_count / of_first, 6, 8);
+    fixture_end();
+}
+
 static void test_copies(void **state)
 {
     uint64_t seed = 1;
@@ -710,6 +736,7 @@ int main(void)
         cmocka_unit_test(test_limit),
         cmocka_unit_test(test_floods),
         cmocka_unit_test(test_flood_of_bad_chains),
+        cmocka_unit_test(test_flood_of_descriptors),
         cmocka_unit_test(test_copies),
     };
 

@@ -74,12 +74,13 @@ struct device_net_frame {
 };
 
 struct device_net_statistics {
-    uint64_t transmitted;      /* frames that device_net_take() returned */
-    uint64_t transmit_bad;     /* chains dropped: no valid frame */
-    uint64_t received;         /* frames delivered */
-    uint64_t receive_dropped;  /* frames refused, for each reason of device_net_deliver() */
-    uint64_t commands;         /* commands of the control queue that were executed */
-    uint64_t commands_refused; /* answered with VIRTIO_NET_ERR, or without room for an answer */
+    uint64_t transmitted;          /* frames that device_net_take() returned */
+    uint64_t transmit_bad;         /* chains dropped: no valid frame */
+    uint64_t transmit_descriptors; /* that device_net_take() has read, for both */
+    uint64_t received;             /* frames delivered */
+    uint64_t receive_dropped;      /* frames refused, for each reason of device_net_deliver() */
+    uint64_t commands;             /* commands of the control queue that were executed */
+    uint64_t commands_refused;     /* answered with VIRTIO_NET_ERR, or without room for an answer */
 };
 
 #define DEVICE_NET_FILTER_MAX 64u /* addresses; with more, all frames pass (5.1.6.5.2) */
@@ -136,13 +137,15 @@ struct device_net {
 const char *device_net_start(struct device_net *net, const struct device_memory *memory,
                              const struct device_net_setup *setup, bool resumed);
 
+#define DEVICE_NET_BAD_CHAINS_MAX 16u
+
 /*
  * Takes the driver's next frame to send. Its segments are in `chain`, and chain and driver's memory
  * stay as they are until device_net_finish() for this frame. Frames are finished in the order in
  * which they were taken; several may be in flight. Chains without a valid frame are dropped: with
  * writable segments, too short or too long, or with a header that the driver may not write with the
- * features that it has accepted (5.1.6.2). Returns false if there is no frame, or after as many bad
- * chains as the queue has entries.
+ * features that it has accepted (5.1.6.2). Returns false if there is no frame, or after
+ * DEVICE_NET_BAD_CHAINS_MAX bad chains.
  */
 bool device_net_take(struct device_net *net, struct device_chain *chain,
                      struct device_net_frame *frame);
@@ -154,7 +157,8 @@ void device_net_return(struct device_net *net);
 
 enum device_net_delivery {
     DEVICE_NET_DELIVERED,
-    /* The driver has exposed too few buffers, or none, or the queue is broken. */
+    /* The driver has exposed too few buffers, or none, or in too many descriptors
+     * (DEVICE_NET_RECEIVE_DESCRIPTORS), or the queue is broken. */
     DEVICE_NET_NO_BUFFERS,
     /* The frame is larger than the driver's MTU (5.1.4.1), or, without MRG_RXBUF, than the next
      * buffer. */
@@ -162,6 +166,11 @@ enum device_net_delivery {
     /* The driver does not take the frame unsegmented: device_net_needs_segmentation(). */
     DEVICE_NET_UNSEGMENTED,
 };
+
+/* A frame is received in at most so many descriptors, and one more for each so many bytes of it. In
+ * buffers of one byte, a frame would take the time of a hundred. */
+#define DEVICE_NET_RECEIVE_DESCRIPTORS 64u
+#define DEVICE_NET_DESCRIPTOR_BYTES    128u
 
 /* Copies a frame into the driver's buffers: with MRG_RXBUF into as many as it needs, otherwise into
  * one (5.1.6.3.1). Completes its checksum if the driver takes no partial ones (GUEST_CSUM). After a
@@ -181,9 +190,9 @@ bool device_net_wants(const struct device_net *net, const uint8_t destination[6]
 uint16_t device_net_checksum(const struct device_net_frame *frame);
 
 /*
- * Executes the driver's commands (5.1.6.5), at most as many as the queue has entries. Returns true
- * if device_net_status() has changed: the caller changes the configuration, and publishes the
- * commands after that (5.1.6.5.4).
+ * Executes the driver's next command (5.1.6.5), if there is one. One a call, because commands take
+ * time that nobody pays for, and drivers wait for each. Returns true if device_net_status() has
+ * changed: the caller changes the configuration, and publishes the command after that (5.1.6.5.4).
  */
 bool device_net_control(struct device_net *net);
 

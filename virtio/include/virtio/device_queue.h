@@ -60,6 +60,7 @@ struct device_chain {
     uint32_t writable_bytes;
     uint16_t readable; /* segments */
     uint16_t writable;
+    uint16_t descriptors; /* read for the chain, also those without bytes */
     struct device_segment segments[DEVICE_QUEUE_SIZE_MAX];
 };
 

@@ -38,6 +38,10 @@ static void begin(uint64_t features)
     fake_reset_device(&device, FAKE_MMIO, 0);
     for (unsigned i = 0; i < DEVICE_NET_QUEUES; i++) {
         struct virtqueue_options options = {.size = SIZE, .features = features};
+        bool is_indirect = (features & VIRTIO_F_INDIRECT_DESC) != 0;
+
+        options.indirect_tables = is_indirect ? SIZE : 0;
+        options.indirect_entries = is_indirect ? SIZE : 0;
         struct virtio_queue_setup described = {0};
 
         assert_true(virtqueue_create(&queues[i], &options));
@@ -403,6 +407,55 @@ static void test_several_buffers(void **state)
     end();
 }
 
+/* Makes a chain of 16 buffers of `bytes` bytes available. */
+static void expose(uint8_t *to, uint32_t bytes)
+{
+    struct virtqueue_segment segments[16];
+
+    for (unsigned i = 0; i < 16; i++) {
+        segments[i] = segment(&to[i * bytes], bytes);
+    }
+    assert_true(virtqueue_add(&queues[RECEIVE], segments, 0, 16, &queues[RECEIVE]));
+    (void)virtqueue_publish(&queues[RECEIVE]);
+}
+
+/* The driver has 17 descriptors a chain, and an indirect one among them, except for the first. */
+static void test_buffers_of_one_byte(void **state)
+{
+    struct device_net_frame frame = made_frame(36);
+
+    (void)state;
+    begin(VIRTIO_F_VERSION_1 | VIRTIO_NET_F_MRG_RXBUF | VIRTIO_F_INDIRECT_DESC);
+    for (unsigned i = 0; i < 16; i++) {
+        expose(&in[16 * i], 1);
+    }
+    expect_delivery(&frame, DEVICE_NET_DELIVERED);
+    for (unsigned i = 0; i < 3; i++) {
+        expect_used(RECEIVE, 16);
+    }
+    frame = made_frame(100);
+    expect_delivery(&frame, DEVICE_NET_NO_BUFFERS);
+    assert_int_equal(device_queue_in_flight(&net.receive), 0);
+    assert_null(net.receive.broken);
+    frame = made_frame(36);
+    expect_delivery(&frame, DEVICE_NET_DELIVERED);
+    end();
+}
+
+/* A long frame may be in more descriptors. */
+static void test_descriptors_of_a_long_frame(void **state)
+{
+    struct device_net_frame frame = made_frame(1500);
+
+    (void)state;
+    begin(VIRTIO_F_VERSION_1 | VIRTIO_NET_F_MRG_RXBUF | VIRTIO_F_INDIRECT_DESC);
+    for (unsigned i = 0; i < 4; i++) {
+        expose(&in[16 * 24 * i], 24);
+    }
+    expect_delivery(&frame, DEVICE_NET_DELIVERED);
+    end();
+}
+
 /* The header can be spread over segments of a byte. */
 static void test_divided_header(void **state)
 {
@@ -552,6 +605,44 @@ static void test_commands(void **state)
     expect_answer(10, 1);
     set_command(3, 0, 0);
     expect_answer(2, 1);
+    end();
+}
+
+/* Two commands at once are executed by two calls. */
+static void test_one_command_a_call(void **state)
+{
+    (void)state;
+    begin(ALL);
+    set_command(0, 0, 1);
+    offer_parts(CONTROL, 3, 3, in, 2);
+    offer_parts(CONTROL, 3, 3, in, 2);
+    (void)device_net_control(&net);
+    assert_int_equal(net.statistics.commands + net.statistics.commands_refused, 1);
+    expect_used(CONTROL, 1);
+    expect_none_used(CONTROL);
+    assert_false(device_queue_enable(&net.control));
+    (void)device_net_control(&net);
+    expect_used(CONTROL, 1);
+    (void)device_net_control(&net);
+    assert_int_equal(net.statistics.commands + net.statistics.commands_refused, 2);
+    end();
+}
+
+/* A flood of bad chains ends a call. */
+static void test_bad_chains_of_a_call(void **state)
+{
+    (void)state;
+    begin(ALL);
+    for (unsigned i = 0; i < SIZE - 1; i++) {
+        offer(TRANSMIT, HEADER, NULL, 0);
+    }
+    offer(TRANSMIT, HEADER + 20, NULL, 0);
+    assert_false(take(0));
+    assert_int_equal(net.statistics.transmit_bad, DEVICE_NET_BAD_CHAINS_MAX);
+    assert_int_equal(net.statistics.transmit_descriptors, DEVICE_NET_BAD_CHAINS_MAX);
+    assert_true(take(0));
+    assert_int_equal(net.statistics.transmit_bad, SIZE - 1);
+    assert_int_equal(net.statistics.transmit_descriptors, SIZE);
     end();
 }
 
@@ -875,10 +966,14 @@ int main(void)
 
         cmocka_unit_test(test_one_buffer),
         cmocka_unit_test(test_several_buffers),
+        cmocka_unit_test(test_buffers_of_one_byte),
+        cmocka_unit_test(test_descriptors_of_a_long_frame),
         cmocka_unit_test(test_divided_header),
         cmocka_unit_test(test_mtu),
         cmocka_unit_test(test_checksum),
         cmocka_unit_test(test_commands),
+        cmocka_unit_test(test_one_command_a_call),
+        cmocka_unit_test(test_bad_chains_of_a_call),
         cmocka_unit_test(test_large_table),
         cmocka_unit_test(test_start),
         cmocka_unit_test(test_segments_of_ipv6),
