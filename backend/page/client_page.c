@@ -102,8 +102,9 @@ bool client_page_read(struct client_page *page, struct client_page_setup *setup)
             return false;
         }
     }
-    /* A reset clears `accepted` before the generation changes. */
-    if (load(&page->shared->generation) != page->generation) {
+    /* A reset clears the status, then `accepted`, and changes the generation last. */
+    if (load(&page->shared->status) != status ||
+        load(&page->shared->generation) != page->generation) {
         return false;
     }
     page->ready = ready;

@@ -60,12 +60,12 @@ uint64_t order_load(const void *word, unsigned bytes, const struct order_place *
     return holds(place) ? model_load_acquire(word, bytes) : model_load(word, bytes);
 }
 
-void order_store(uint64_t *word, uint64_t value, const struct order_place *place)
+void order_store(void *word, unsigned bytes, uint64_t value, const struct order_place *place)
 {
     if (holds(place)) {
-        model_store_release(word, sizeof(*word), value);
+        model_store_release(word, bytes, value);
     } else {
-        model_store(word, sizeof(*word), value);
+        model_store(word, bytes, value);
     }
 }
 

@@ -28,7 +28,7 @@ struct order_place {
 /* Access shared words and fence, with the order of the place unless it is weakened. Called by
  * hooked_channel/channel/words.h and hooked_hypervisor/atomics.h. */
 uint64_t order_load(const void *word, unsigned bytes, const struct order_place *place);
-void order_store(uint64_t *word, uint64_t value, const struct order_place *place);
+void order_store(void *word, unsigned bytes, uint64_t value, const struct order_place *place);
 void order_fence(const struct order_place *place);
 
 /* Updates a shared word (model_update()). `acquires`, `releases`: NULL, or the place with this

@@ -26,10 +26,13 @@ static inline uint64_t atomics_load(const void *word, unsigned bytes,
     return value;
 }
 
-static inline void atomics_store(void *word, unsigned bytes, uint64_t value, int order)
+/* `place`: NULL, or the place in the code that releases. */
+static inline void atomics_store(void *word, unsigned bytes, uint64_t value,
+                                 const struct order_place *place)
 {
-    MODEL_CHECK(order == __ATOMIC_RELAXED);
-    if (model_is_shared(word)) {
+    if (model_is_shared(word) && place != NULL) {
+        order_store(word, bytes, value, place);
+    } else if (model_is_shared(word)) {
         model_store(word, bytes, value);
     }
     memcpy(word, &value, bytes);
@@ -73,7 +76,7 @@ static inline uint64_t atomics_update(void *word, unsigned bytes, uint64_t keep,
 #define __atomic_load_n(word, order) \
     ((ATOMICS_TYPE(word))atomics_load((word), sizeof(*(word)), ATOMICS_ACQUIRES(#word, order)))
 #define __atomic_store_n(word, value, order) \
-    atomics_store((word), sizeof(*(word)), (uint64_t)(value), (order))
+    atomics_store((word), sizeof(*(word)), (uint64_t)(value), ATOMICS_RELEASES(#word, order))
 #define __atomic_exchange_n(word, value, order) ATOMICS_UPDATE(word, 0, (value), 0, order)
 #define __atomic_fetch_or(word, value, order)   ATOMICS_UPDATE(word, UINT64_MAX, (value), 0, order)
 #define __atomic_fetch_and(word, value, order)  ATOMICS_UPDATE(word, (value), 0, 0, order)

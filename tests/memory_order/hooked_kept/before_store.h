@@ -13,6 +13,7 @@ void before_store(void);
 
 #undef word_store_release
 #define word_store_release(word, value) \
-    (before_store(), order_store((word), (value), ORDER_PLACE(ORDER_RELEASE, #word)))
+    (before_store(),                    \
+     order_store((word), sizeof(uint64_t), (value), ORDER_PLACE(ORDER_RELEASE, #word)))
 
 #endif

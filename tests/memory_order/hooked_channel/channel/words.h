@@ -27,7 +27,7 @@ static inline void word_store(uint64_t *word, uint64_t value)
 #define word_load_acquire32(word) \
     ((uint32_t)order_load((word), sizeof(uint32_t), ORDER_PLACE(ORDER_ACQUIRE, #word)))
 #define word_store_release(word, value) \
-    order_store((word), (value), ORDER_PLACE(ORDER_RELEASE, #word))
+    order_store((word), sizeof(uint64_t), (value), ORDER_PLACE(ORDER_RELEASE, #word))
 #define word_fence_release() order_fence(ORDER_PLACE(ORDER_FENCE_RELEASE, "all"))
 #define word_fence_acquire() order_fence(ORDER_PLACE(ORDER_FENCE_ACQUIRE, "all"))
 #define word_fence()         order_fence(ORDER_PLACE(ORDER_FENCE_FULL, "all"))
