@@ -32,7 +32,7 @@ _IRQBALANCE = Wanted("irqbalance", r"^(irqbalance|lib|zlib)")
 _RT_TESTS = Wanted("rt-tests libnuma1", r"^(rt-tests|libnuma1)_")
 _UDEV_FOLDER = BUILD / "udev-arm64"
 _UDEV = Wanted("udev", r"^(udev|lib|zlib)")
-_MODULES = ("virtio_pci", "virtio_mmio", "virtio_net")
+_MODULES = ("virtio_pci", "virtio_mmio", "virtio_net", "virtio_blk")
 # The codec's driver comes first: the guest has no modprobe, which would load it on demand.
 _SOUND_MODULES = ("snd_hda_codec_generic", "snd_hda_intel")
 _CHECKSUM_DIGITS = 12

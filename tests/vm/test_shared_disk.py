@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A Linux on a shared disk whose back-end crashes again and again: what was flushed is there.
+
+Linux and a program of the host compare what was written: Linux reads it back past its cache, and
+the host reads the disk's file.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from pathlib import Path
+
+import pytest
+from support.failover_system import requests_to
+from support.written_system import StartGuest, boot
+
+from bulkhead.managing.partitions import Answer, Command
+from bulkhead.peers import linux_guest
+from bulkhead.running import machine_memory
+from bulkhead.system import board_tree
+
+_MIB = 1 << 20
+_BLOCK = 4096
+_SLOT_BLOCKS = 64  # of the disk for each round of the guest's
+_OFFSET_MIB, _SIZE_MIB = 3, 48
+_STORE = 1  # index of the back-end's partition
+_SYSTEM = """
+board = "qemu-virt"
+
+[[partition]]
+name = "manager"
+cores = [0]
+memory = "16 MiB"
+image = "manager"
+manager = true
+staging = "1 MiB"
+
+[[partition]]
+name = "store"
+cores = [1]
+memory = "32 MiB"
+image = "backend"
+pci = ["00:02.0"]
+qemu = {{"00:02.0" = "disk:disk.img"}}
+dma = "smmu"
+
+[partition.health]
+panic = "restart"
+restarts = "64 in 1 s"
+
+[[partition]]
+name = "linux"
+cores = [2]
+memory = "256 MiB"
+image = "{kernel}"
+initrd = "{initrd}"
+arguments = "run=/bin/check"
+
+[[shared_device]]
+name = "data"
+kind = "block"
+client = "linux"
+backend = "store"
+{access}
+offset = "{offset} MiB"
+size = "{size} MiB"
+"""
+_SCRIPT = """
+dmesg -n 4
+cd /sys/block/vda
+echo "script: $(cat serial) has $(cat size) sectors, $(cat queue/write_cache)"
+round=0
+while [ $round -lt {rounds} ]; do
+    blocks=$((1 + round * 7 % {blocks}))
+    dd if=/dev/urandom of=/tmp/data bs=4k count=$blocks 2>/dev/null
+    dd if=/tmp/data of=/dev/vda bs=4k seek=$((round * {blocks})) conv=fsync 2>/dev/null \
+        || echo "script: a write failed"
+    sum=$(md5sum </tmp/data | cut -c1-32)
+    echo 3 >/proc/sys/vm/drop_caches
+    dd if=/dev/vda of=/tmp/data bs=4k skip=$((round * {blocks})) count=$blocks 2>/dev/null
+    read=$(md5sum </tmp/data | cut -c1-32)
+    [ $sum = $read ] || echo "script: round $round reads $read"
+    echo "script: round $round wrote $blocks blocks: $sum"
+    round=$((round + 1))
+done
+echo "script: the end"
+sleep 2
+"""
+_ROUNDS = 150
+
+
+# Packages may have to be fetched.
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("access", ['access = "all"', 'pool = "8 MiB"'], ids=["all", "pool"])
+def test_back_end_that_crashes(start_guest: StartGuest, tmp_path: Path, access: str) -> None:
+    board = board_tree.load("qemu-virt")
+    disk = tmp_path / "disk.img"
+    disk.write_bytes(bytes(64 * _MIB))
+    memory = tmp_path / "memory"
+    script = _SCRIPT.format(rounds=_ROUNDS, blocks=_SLOT_BLOCKS)
+    image = linux_guest.with_script(linux_guest.prepare(), "check", script)
+    text = _SYSTEM.format(
+        kernel=image.kernel,
+        initrd=image.initrd,
+        access=access,
+        offset=_OFFSET_MIB,
+        size=_SIZE_MIB,
+    )
+    guest, layout = boot(
+        start_guest, tmp_path, text, extra=machine_memory.options(memory, board.memory_bytes)
+    )
+    guest.wait_for("manager: listens", 120)
+    guest.wait_for("script: round 0 wrote", 300)
+    requests = requests_to(layout, memory)
+    crashes = 0
+    while "script: the end" not in guest.console():
+        assert requests.order(Command.CRASH, _STORE) == Answer.DONE
+        crashes += 1
+        guest.wait_for_next_match(r"script: (round|the end)", 120)
+    console = guest.console()
+    assert "script: data has 98304 sectors, write back" in console
+    assert "write failed" not in console
+    assert " reads " not in console
+    assert "I/O error" not in console
+    rounds = re.findall(r"script: round (\d+) wrote (\d+) blocks: ([0-9a-f]{32})", console)
+    assert len(rounds) == _ROUNDS
+    assert crashes > 10
+    content = disk.read_bytes()
+    for number, blocks, expected in rounds:
+        start = _OFFSET_MIB * _MIB + int(number) * _SLOT_BLOCKS * _BLOCK
+        found = content[start : start + int(blocks) * _BLOCK]
+        assert hashlib.md5(found).hexdigest() == expected
+    assert not any(content[: _OFFSET_MIB * _MIB])
+    assert not any(content[(_OFFSET_MIB + _SIZE_MIB) * _MIB :])
