@@ -21,7 +21,7 @@ class _Kind:
 _KINDS = {
     SharedKind.NET: _Kind(
         "a network device",
-        ("mac", "vlan", "addresses", "weight", "rate", "mtu"),
+        ("mac", "vlan", "addresses", "weight", "rate", "mtu", "dax"),
         shared_device_net.virtio_of,
     ),
     SharedKind.BLOCK: _Kind(
