@@ -18,11 +18,13 @@ from bench.backend.systems import (
     CLIENT,
     CLIENTS,
     CONTROL,
+    LINUX,
     NET,
     Assembled,
     Backend,
     Program,
     given,
+    polling,
     prepare,
 )
 
@@ -58,7 +60,7 @@ def run(context: BenchContext) -> BenchResult:
 def _systems(context: BenchContext, client: Program) -> list[tuple[Backend | None, Assembled]]:
     """Return the systems of a pair: one with each back-end, and one without."""
     ready = [rf"{CLIENT}\| {client.ready}"]
-    program = given(client, ADDRESS)
+    program = given(polling(client) if client is LINUX else client, ADDRESS)
 
     def make(file: str, name: str, programs: dict[str, Any]) -> Assembled:
         return prepare(context, file, f"{name}-{client.name}", programs, ready, client.report)
