@@ -140,7 +140,7 @@ void storage_side_wake(void)
 /* Allocates and initialises the storage. Returns NULL, or why it can't be served. */
 static const char *start_storage(void)
 {
-    size_t buffers = (size_t)side.count * STORAGE_MEMORY_BYTES / PAGE_BYTES;
+    size_t buffers = side.count * STORAGE_MEMORY_BYTES / PAGE_BYTES;
     size_t clients = (side.count * sizeof(*side.clients) + PAGE_BYTES - 1) / PAGE_BYTES;
     uint8_t *memory = page_allocate(buffers, PAGE_BYTES);
 
@@ -149,7 +149,7 @@ static const char *start_storage(void)
         return "too little memory";
     }
     for (unsigned i = 0; i < side.count; i++) {
-        side.setups[i].buffers = memory + (size_t)i * STORAGE_MEMORY_BYTES;
+        side.setups[i].buffers = memory + i * STORAGE_MEMORY_BYTES;
     }
     return storage_init(&side.storage, side.clients, side.setups, side.count, &operations, NULL);
 }

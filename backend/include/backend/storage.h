@@ -37,13 +37,14 @@
 #include "backend/client_page.h"
 #include "virtio/device_block.h"
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define STORAGE_CLIENTS_MAX    16u
 #define STORAGE_REQUESTS       16u /* of a client that are taken and not finished */
 #define STORAGE_TRANSFERS      8u  /* of a client that are with the disk */
 #define STORAGE_TRANSFER_BYTES 32768u
-#define STORAGE_MEMORY_BYTES   (STORAGE_TRANSFERS * STORAGE_TRANSFER_BYTES)
+#define STORAGE_MEMORY_BYTES   ((size_t)STORAGE_TRANSFERS * STORAGE_TRANSFER_BYTES)
 
 /* A client's device, as the system file describes it. */
 struct storage_client_setup {
