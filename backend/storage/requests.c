@@ -70,6 +70,10 @@ static bool submit(struct storage *storage, struct storage_client *client,
         end_transfer(client, transfer, false);
         return true;
     }
+    if (transfer->kind == STORAGE_FLUSH && !storage->disk.is_write_back) {
+        end_transfer(client, transfer, true); /* the disk has changed since it was made */
+        return true;
+    }
     /* Before the call, because a program that ends in it may have submitted the transfer. */
     transfer->state = STORAGE_SUBMITTED;
     if (!storage->operations->submit(storage->context, transfer)) {

@@ -277,6 +277,27 @@ static void test_transfers_once_more(void **state)
     assert_int_equal(fixture.total, 4);
 }
 
+/* A disk that is another one after its reset: smaller, and without a cache. */
+static void test_disk_that_changes(void **state)
+{
+    (void)state;
+    begin();
+    send_request(0, VIRTIO_BLOCK_TYPE_FLUSH, 0, 0, 0);
+    send_request(1, VIRTIO_BLOCK_TYPE_OUT, 0, 1, 1);
+    (void)turn_round(64);
+    assert_int_equal(fixture.count, 2);
+    fixture.disk.state = STORAGE_CLOSED;
+    storage_set_disk(&fixture.storage, &fixture.disk);
+    finish_all(STORAGE_AGAIN);
+    fixture.disk = (struct storage_disk){
+        .state = STORAGE_OPEN, .sectors = CLIENT_SECTORS, .is_write_back = false};
+    storage_set_disk(&fixture.storage, &fixture.disk);
+    settle();
+    assert_int_equal(take_status(0), VIRTIO_BLOCK_STATUS_OK);
+    assert_int_equal(take_status(1), VIRTIO_BLOCK_STATUS_ERROR);
+    assert_int_equal(fixture.total, 2); /* none of them was submitted again */
+}
+
 /* Each client gets a transfer in turn, whatever the others have sent. */
 static void test_turns(void **state)
 {
@@ -411,6 +432,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_client_that_is_read_only, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_states_of_the_disk, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_transfers_once_more, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_disk_that_changes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_turns, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_limits, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_reset_with_a_write_on_its_way, set_up, tear_down),
