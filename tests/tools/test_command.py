@@ -92,7 +92,7 @@ def test_no_arguments_show_the_commands() -> None:
 
 def test_unknown_command_lists_the_commands() -> None:
     line = refused("lunch")
-    names = "setup, build, run, check, stat, top, log, partition, trace, test, bench"
+    names = "setup, build, run, check, stat, top, log, partition, trace, capture, test, bench"
     assert f"no command 'lunch'; the commands are: {names}" in line
 
 
@@ -305,8 +305,8 @@ def test_folder_that_is_not_libfdt(tmp_path: Path) -> None:
 def test_unknown_bench_lists_the_benches() -> None:
     line = refused("bench", "lunch")
     names = (
-        "boot, channel, cost, distributor, exits, irq-latency, linux, paper, recovery, ring, "
-        "share, switch, tcp"
+        "backend, boot, channel, cost, distributor, exits, irq-latency, linux, paper, recovery, "
+        "ring, share, switch, tcp"
     )
     assert f"no bench 'lunch'; the benches are: {names}" in line
 
