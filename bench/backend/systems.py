@@ -44,7 +44,7 @@ class Program:
 # With so many buffers our driver takes frames of several TCP segments, as Linux does.
 OURS = Program(
     "kernel",
-    {"image": "demo", "arguments": "rx_buffers=64"},
+    {"image": "demo", "arguments": "rx_buffers=64 rx_pool=512"},
     "ip={}/24",
     "demo: http on 80",
     RECEIVED,
@@ -59,11 +59,11 @@ LINUX = Program(
 CLIENTS = (OURS, LINUX)
 # An interrupt costs a client behind a back-end two exits. With these settings of Linux (its
 # Documentation/networking/napi.rst), which the client that owns the card has as well, its driver
-# looks for frames every 200 us, and asks for an interrupt after 10 ms without one.
+# looks for frames every 200 us, and asks for an interrupt after 4 ms without one.
 _POLLING = """
 cd /sys/class/net/eth0
 echo 200000 >gro_flush_timeout
-echo 50 >napi_defer_hard_irqs
+echo 20 >napi_defer_hard_irqs
 """
 _ECHO = BENCHES / "paper/echo.c"
 
