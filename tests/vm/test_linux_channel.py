@@ -17,6 +17,7 @@ from support.written_system import StartGuest, boot, reports
 from bulkhead.paths import ROOT
 from bulkhead.peers import linux_guest
 from bulkhead.running.guest import GuestProcess
+from bulkhead.system.description import HOST_WINDOW_BYTES
 from bulkhead.system.layout import ChannelEnd, Layout
 
 _FOLDER = ROOT / "tests" / "vm" / "linux_channel"
@@ -141,7 +142,7 @@ def test_linux_drives_a_channel(
         guest.wait_for_match(rf"(?m)^linux\| {name}, revision 0", _PATIENCE_S)
     said(guest, "linux", "function: is channel 'function'")
     start_of_registers, registers_bytes, flags = resource(guest, 0)
-    assert host.end - 0x10000 <= start_of_registers < host.end
+    assert host.end - HOST_WINDOW_BYTES <= start_of_registers < host.end
     assert (registers_bytes, flags & (_MEMORY | _PREFETCHABLE)) == (4096, _MEMORY)
     assert resource(guest, 1)[:2] == (0, 1)
     region_start, region_bytes, flags = resource(guest, 2)
