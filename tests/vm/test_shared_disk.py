@@ -123,7 +123,13 @@ def check_starts(console: str) -> int:
 
 # Packages may have to be fetched.
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("client_crashes", [(), (20, 60, 100)], ids=["back-end", "both"])
+@pytest.mark.parametrize(
+    "client_crashes",
+    [
+        pytest.param((20, 60, 100), id="both"),
+        pytest.param((), id="back-end", marks=pytest.mark.long),
+    ],
+)
 def test_partitions_that_crash(
     start_guest: StartGuest, tmp_path: Path, client_crashes: tuple[int, ...]
 ) -> None:
