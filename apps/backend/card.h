@@ -57,7 +57,7 @@ bool card_tend(struct card *card, uint64_t now);
 /* Returns when card_tend() has to be called next. */
 uint64_t card_due(const struct card *card);
 
-/* What the card takes. */
+/* Returns the kinds of frames that the card takes. */
 struct network_card card_abilities(const struct card *card);
 /* Returns true if the state of the link may have changed, and stores it. */
 bool card_link_changed(struct card *card, bool *is_up);

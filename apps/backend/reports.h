@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What tools outside can see of the back-end: its counters, and a mirror of its clients' frames. */
+/* The reports of the back-end for tools outside: its counters, and a mirror of its clients' frames.
+ */
 #ifndef BACKEND_REPORTS_H
 #define BACKEND_REPORTS_H
 

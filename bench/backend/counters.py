@@ -84,7 +84,7 @@ def _tap_bytes(running: Running) -> int:
 
 @dataclass
 class Sample:
-    """What was counted; complete when the block of sampling() has ended."""
+    """The counts; complete when the block of sampling() has ended."""
 
     counted: list[Counted] = field(default_factory=list)
 

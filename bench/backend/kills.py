@@ -48,7 +48,7 @@ Run = dict[str, Number | str]
 
 @dataclass(frozen=True)
 class Found:
-    """What the clients have noticed."""
+    """The ends that the clients have noticed."""
 
     kills: int
     restarts: int

@@ -18,7 +18,7 @@ _PATIENCE_S = 60.0
 
 @dataclass
 class Outcome:
-    """What a stream has seen."""
+    """The messages of a stream, and its errors."""
 
     messages: int = 0
     wrong: int = 0  # bytes

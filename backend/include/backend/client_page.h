@@ -32,7 +32,7 @@ struct client_page {
     uint32_t ready;     /* a bit a queue: those of the last start */
 };
 
-/* What a driver has set up. */
+/* The set-up of a driver. */
 struct client_page_setup {
     uint64_t accepted; /* features */
     uint32_t ready;    /* a bit a queue */

@@ -55,7 +55,7 @@ struct network_client_setup {
     uint8_t mac[6]; /* of the configuration */
 };
 
-/* What the card does with the frames of send(). */
+/* The work that the card does on frames of send(). */
 struct network_card {
     bool is_open;             /* it takes frames; others are lost */
     bool completes_checksums; /* takes checksum_partial */

@@ -52,7 +52,7 @@ struct network_report {
     struct network_record records[FRAME_SWITCH_PORTS_MAX]; /* by port */
 };
 
-/* What the network does not know of a port. For the card: starts and failures alone. */
+/* Facts of a port that the network does not know. For the card: starts and failures alone. */
 struct network_port {
     const char *device; /* names; those of a client */
     const char *client;
