@@ -16,10 +16,13 @@
 /* Period of the checks of the device's status (virtio/net.h). */
 #define WATCH NANOSECONDS_PER_SECOND
 
+/* A card that has sent nothing for so long loses frames, so that clients reach each other. */
+#define FULL_MAX (100 * NANOSECONDS_PER_MILLISECOND)
+
 #define EXPOSED_MIN 64u
 #define EXPOSED_MAX 256u
 
-_Static_assert(EXPOSED_MIN *CARD_RECEIVE_BYTES >= VIRTIO_NET_LARGE_RECEIVE_BYTES,
+_Static_assert(VIRTIO_NET_LARGE_RECEIVE_BYTES <= EXPOSED_MIN * CARD_RECEIVE_BYTES,
                "the card may receive frames of several segments");
 
 static struct virtio_net_buffer *take_buffer(void *context)
@@ -284,5 +287,5 @@ bool card_has_room(struct card *card, uint64_t now)
         card->is_full = true;
         card->full_since = now;
     }
-    return now - card->full_since > 100 * NANOSECONDS_PER_MILLISECOND;
+    return now - card->full_since > FULL_MAX;
 }

@@ -16,7 +16,7 @@ struct device {
     const char *client; /* name of the partition */
     uint32_t index;     /* for the hypervisor's calls */
     struct semaphore *wake;
-    uint64_t doorbells; /* counted in interrupts, as are the flags written in them: */
+    uint64_t doorbells; /* written in interrupts, as are the flags: */
     bool has_rung;      /* since devices_arm() */
     bool is_masked;
     uint32_t doorbell; /* number of the interrupt */

@@ -243,7 +243,8 @@ static const char *find_broken(const struct network_client *client)
 static void publish_received(struct network_client *client)
 {
     client->owes_interrupt = device_queue_publish(&client->net.receive) || client->owes_interrupt;
-    /* Nobody waits for receive buffers. The suppression wears off (virtio/device_queue.h). */
+    /* The back-end never waits for receive buffers, so it asks for no notification of them. With
+     * EVENT_IDX a driver notifies again after 65,536 buffers: each round asks anew. */
     device_queue_suppress(&client->net.receive);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the hypervisor keeps of a shared device: a page that no guest has, behind the device's page.
+/* The hypervisor's state of a shared device: a page that no guest has, behind the device's page.
  * The monitors of the client and of the back-end map both. */
 #ifndef SHARED_DEVICE_STATE_H
 #define SHARED_DEVICE_STATE_H

@@ -88,7 +88,7 @@ static void check_station(void)
     }
 }
 
-/* What the driver was told to be finished has arrived. */
+/* Each frame that the driver was told to be finished has arrived. */
 static void check_finished(void)
 {
     for (unsigned count = station_sent(0); count != 0; count--) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What tools see of the back-end of network devices: the mirror of ports, and the counters. */
+/* Tests the reports of the back-end of network devices for tools: the mirror of ports, and the
+ * counters. */
 #include "network_fixture.h"
 
 #include "backend/network_report.h"

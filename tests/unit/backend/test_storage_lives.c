@@ -26,7 +26,7 @@ struct version {
     bool is_busy;      /* a write is on its way */
 };
 
-/* What the model knows when an order is sent. */
+/* The state of the model when an order is sent. */
 struct record {
     unsigned client;
     struct version before[CLIENT_SECTORS];
