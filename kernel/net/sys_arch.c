@@ -186,6 +186,12 @@ void network_sleep_until(uint64_t nanoseconds)
     thread_sleep_until(nanoseconds);
 }
 
+enum network_nap_end network_nap(sys_sem_t *semaphore, uint64_t nanoseconds)
+{
+    return semaphore_wait(semaphore, time_after(nanoseconds)) == RESULT_OK ? NETWORK_NAP_SIGNALLED
+                                                                           : NETWORK_NAP_OVER;
+}
+
 void network_wait(sys_sem_t *semaphore)
 {
     (void)semaphore_wait(semaphore, DEADLINE_NONE);

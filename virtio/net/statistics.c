@@ -33,6 +33,16 @@ uint16_t virtio_net_segments_max(const struct virtio_net *net)
     return net->segments_max;
 }
 
+bool virtio_net_interrupt_traps(const struct virtio_net *net)
+{
+    return net->transport->registers_trap;
+}
+
+uint64_t virtio_net_moved_bytes(const struct virtio_net *net)
+{
+    return net->statistics.rx_bytes + net->statistics.tx_bytes;
+}
+
 uint64_t virtio_net_features(const struct virtio_net *net)
 {
     return net->features;

@@ -42,6 +42,8 @@ bool virtio_mmio_probe(struct virtio_mmio *mmio, virtio_register base, size_t by
     }
     virtio_registers_init(transport, legacy ? VIRTIO_REGISTERS_LEGACY_MMIO : VIRTIO_REGISTERS_MMIO,
                           base, CONFIG);
+    /* Only virtual environments have this transport (4.2). */
+    transport->registers_trap = true;
     transport->config = base + CONFIG;
     transport->config_bytes = (uint32_t)(bytes - CONFIG);
     return true;

@@ -349,11 +349,16 @@ uint16_t virtio_net_segments_max(const struct virtio_net *net);
  * report it; *full_duplex is then undefined. Requires VIRTIO_NET_F_SPEED_DUPLEX. Thread context. */
 uint32_t virtio_net_speed(const struct virtio_net *net, bool *full_duplex);
 uint64_t virtio_net_features(const struct virtio_net *net); /* negotiated */
+/* Returns true if an interrupt costs accesses to registers that a hypervisor emulates, so that a
+ * driver gains when it looks at the rings for a while before it enables interrupts. */
+bool virtio_net_interrupt_traps(const struct virtio_net *net);
 /* Returns a static text that says why the device is broken, or NULL if it is not. */
 const char *virtio_net_broken(const struct virtio_net *net);
 /* Returns the number of receive buffers that the driver wants to expose now, between rx_buffers and
  * rx_buffers_max, for an owner that allocates them on demand. Any context. */
 uint16_t virtio_net_receive_target(const struct virtio_net *net);
+/* Returns the number of bytes of the frames that were received and sent. Any context. */
+uint64_t virtio_net_moved_bytes(const struct virtio_net *net);
 void virtio_net_statistics(struct virtio_net *net, struct virtio_net_statistics *statistics);
 
 #endif

@@ -92,6 +92,7 @@ struct virtio_transport {
     uint32_t device_type;  /* VIRTIO_DEVICE_ */
     uint16_t vectors;      /* interrupt vectors (MSI-X) the driver may use; 0: one line */
     bool line_shared;      /* other devices may raise the line too (PCI) */
+    bool registers_trap;   /* a hypervisor emulates each access to registers (MMIO) */
     uint32_t config_bytes; /* size of the device-specific configuration */
     uint64_t queues;       /* bit i: queue i was enabled since the last reset */
     /* The device has the interface from before the standard (1.3.1): 32 feature bits without

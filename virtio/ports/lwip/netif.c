@@ -20,9 +20,6 @@
  * fills them and stalls while it is notified of the answers. */
 #define FLUSH_FRAMES LWIP_MIN(TCP_WND / TCP_MSS, BATCH_FRAMES)
 
-/* Number of frames without a pause that count as a stream, not as a request or an answer. */
-#define STREAM_FRAMES 8u
-
 #define BOTTOM_HALF_STACK_BYTES 8192u
 
 /* Minimum and maximum number of buffers exposed to the device (virtio/net/adapt.c). */
@@ -291,25 +288,6 @@ static bool receive_batch(struct virtio_netif *interface)
     return buffer == NULL;
 }
 
-/*
- * While frames arrive in a stream, polls the ring for a while instead of sleeping. Sleeping and
- * waking up take longer than a device needs to fill 8 buffers, so the device would stall each time.
- * Polls only while no other thread is ready, and not while the device has many frames to send,
- * because its interrupt is needed then.
- */
-static void poll_before_sleep(struct virtio_netif *interface)
-{
-    if (interface->streak < STREAM_FRAMES || interface->packets_free < TRANSMIT_PACKETS / 2) {
-        return;
-    }
-    for (uint32_t i = 0; i < interface->parameters.poll && network_is_alone(); i++) {
-        network_step_begins();
-        if (virtio_net_poll(interface->net)) {
-            return;
-        }
-    }
-}
-
 static void bottom_half(void *argument)
 {
     struct virtio_netif *interface = argument;
@@ -318,7 +296,7 @@ static void bottom_half(void *argument)
     for (;;) {
         network_step_begins();
         (void)sys_sem_wait(&interface->wake);
-        interface->streak = 0;
+        stream_begin(interface);
         if (interface->watch_due) {
             interface->watch_due = false;
             virtio_net_watch(interface->net);
@@ -330,7 +308,7 @@ static void bottom_half(void *argument)
                 network_yield();
             }
             receive_grow(interface);
-            poll_before_sleep(interface);
+            stream_await(interface);
             network_step_begins();
         } while (virtio_net_bottom_half(interface->net));
         virtio_network_rearm(interface->device);

@@ -81,6 +81,8 @@ struct virtio_netif {
     sys_sem_t wake;
     struct group_filter groups;
     uint32_t streak;         /* frames received since the bottom half was last woken */
+    uint64_t stream_began;   /* a period of stream.c */
+    uint64_t moved_before;   /* virtio_net_moved_bytes() at that time */
     volatile bool watch_due; /* the bottom half has to check the device's status */
     uint64_t started;        /* time of the driver's last start, ns */
     uint32_t retry;          /* ms until the next attempt to restart the device */
@@ -190,6 +192,14 @@ void filter_update(struct virtio_netif *interface);
 /* Announces the interface's addresses if the device asks for it. After a change of the
  * configuration; context as of filter_update(). */
 void filter_announce(struct virtio_netif *interface);
+
+/* The wait for more frames of a stream (stream.c). Bottom-half thread. */
+
+/* The bottom half was woken: what it receives and sends from now on may become a stream. */
+void stream_begin(struct virtio_netif *interface);
+/* Returns when there are more frames, or a stream has ended, or there is none. Interrupts are not
+ * enabled yet: before virtio_net_bottom_half(). */
+void stream_await(struct virtio_netif *interface);
 
 /* The alternative driver (alternative.c). */
 

@@ -37,6 +37,16 @@ void network_step_begins(void);
 /* Sleeps until virtio_platform_now() reaches this time, or a little longer. Thread context. */
 void network_sleep_until(uint64_t nanoseconds);
 
+enum network_nap_end {
+    NETWORK_NAP_OVER,
+    NETWORK_NAP_SIGNALLED, /* the semaphore was signalled, and is taken */
+    NETWORK_NAP_IMPOSSIBLE,
+};
+
+/* Waits for a semaphore for that long. Returns at once if the system's timers are so coarse that it
+ * would become a multiple of that. Bottom-half thread. */
+enum network_nap_end network_nap(sys_sem_t *semaphore, uint64_t nanoseconds);
+
 /* Waits for a semaphore without limit, as sys_sem_wait(). The bottom half does nothing for the
  * caller meanwhile, so a system gives it no time on behalf of the caller. Thread context. */
 void network_wait(sys_sem_t *semaphore);

@@ -12,7 +12,7 @@ LWIP_CORE = api/api_lib api/err api/if_api api/netbuf api/netdb api/sockets api/
 LWIP_PORT = $(addprefix $(ROOT)/, \
   external/lwip_corrections/nd6.c external/lwip_corrections/reassembly.c libc/portable_checksum.c \
   $(addprefix virtio/ports/lwip/,alternative.c coalesce.c core_lock.c filter.c heap.c netif.c random.c receive.c \
-    received.c receive_window.c segmentation.c start.c syn_cache.c tcp_guard.c tcp_segment.c transmit.c) \
+    received.c receive_window.c segmentation.c start.c stream.c syn_cache.c tcp_guard.c tcp_segment.c transmit.c) \
   $(addprefix virtio/ports/rtems/lwip/,start.c sys_arch.c))
 
 LWIP_FLAGS = -I$(PORT)/lwip -I$(ROOT)/virtio/ports/lwip -I$(ROOT)/libc/extensions -isystem $(LWIP_DIR)/src/include \

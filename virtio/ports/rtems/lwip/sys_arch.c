@@ -210,6 +210,14 @@ void network_sleep_until(uint64_t nanoseconds)
     }
 }
 
+/* A task wakes at a tick of the clock, which is a millisecond or more. */
+enum network_nap_end network_nap(sys_sem_t *semaphore, uint64_t nanoseconds)
+{
+    (void)semaphore;
+    (void)nanoseconds;
+    return NETWORK_NAP_IMPOSSIBLE;
+}
+
 void network_wait(sys_sem_t *semaphore)
 {
     (void)sys_arch_sem_wait(semaphore, 0);

@@ -65,11 +65,6 @@ void network_bottom_half_begins(void)
 {
 }
 
-bool network_is_alone(void)
-{
-    return false;
-}
-
 uint64_t virtio_platform_now(void)
 {
     return world.now;
@@ -355,6 +350,17 @@ void transmit_take_back(struct virtio_net *net)
 void transmit_release(void *context)
 {
     assert_non_null(context);
+}
+
+void stream_begin(struct virtio_netif *interface)
+{
+    assert_ptr_equal(interface->net, &world.net);
+}
+
+void stream_await(struct virtio_netif *interface)
+{
+    assert_ptr_equal(interface->net, &world.net);
+    assert_false(world.locked);
 }
 
 /* ---- The alternative driver ---- */
