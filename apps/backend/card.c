@@ -19,10 +19,7 @@
 /* A card that has sent nothing for so long loses frames, so that clients reach each other. */
 #define FULL_MAX (100 * NANOSECONDS_PER_MILLISECOND)
 
-#define EXPOSED_MIN 64u
-#define EXPOSED_MAX 256u
-
-_Static_assert(VIRTIO_NET_LARGE_RECEIVE_BYTES <= EXPOSED_MIN * CARD_RECEIVE_BYTES,
+_Static_assert(VIRTIO_NET_LARGE_RECEIVE_BYTES <= CARD_EXPOSED_MIN * CARD_RECEIVE_BYTES,
                "the card may receive frames of several segments");
 
 static struct virtio_net_buffer *take_buffer(void *context)
@@ -60,8 +57,8 @@ static const struct virtio_net_operations operations = {
 /* The exposed buffers hold a frame of several segments (VIRTIO_NET_LARGE_RECEIVE_BYTES), which is
  * passed on whole to clients that take it. */
 static const struct virtio_net_parameters parameters = {
-    .rx_buffers = EXPOSED_MIN,
-    .rx_buffers_max = EXPOSED_MAX,
+    .rx_buffers = CARD_EXPOSED_MIN,
+    .rx_buffers_max = CARD_EXPOSED_MAX,
     .tx_ring = CARD_PACKETS,
     .send_queue = CARD_PACKETS,
     .deferred = true,

@@ -11,13 +11,17 @@
 #include "discovery.h"
 #include "kernel/sync.h"
 
-#define CARD_RECEIVE_BUFFERS 320u
-#define CARD_RECEIVE_BYTES   2048u
+#define CARD_RECEIVE_BYTES 4096u
+#define CARD_EXPOSED_MIN   64u
+#define CARD_EXPOSED_MAX   128u
+/* Buffers of frames that wait for those of a client. */
+#define CARD_BACKLOG_BUFFERS 256u
 /* Packets to send: a frame takes one for each CARD_PACKET_BYTES. */
 #define CARD_PACKETS      256u
 #define CARD_PACKET_BYTES 4096u
 /* Buffers of the largest frame that a card makes of several segments. */
-#define CARD_FRAME_BUFFERS (VIRTIO_NET_LARGE_RECEIVE_BYTES / CARD_RECEIVE_BYTES + 1u)
+#define CARD_FRAME_BUFFERS   (VIRTIO_NET_LARGE_RECEIVE_BYTES / CARD_RECEIVE_BYTES + 1u)
+#define CARD_RECEIVE_BUFFERS (CARD_EXPOSED_MAX + CARD_FRAME_BUFFERS + CARD_BACKLOG_BUFFERS)
 
 enum card_state {
     CARD_ABSENT,
@@ -65,6 +69,13 @@ bool card_link_changed(struct card *card, bool *is_up);
 /* Passes received frames on, in at most `limit` steps: a frame, or a part of one that a client does
  * not take whole. Returns their number. */
 unsigned card_receive(struct card *card, unsigned limit, struct network *network);
+/* Describes a received frame, with these segments. Returns false if it is in too many buffers: a
+ * device makes no frame that is larger than CARD_FRAME_BUFFERS. */
+bool card_describe(const struct virtio_net_buffer *buffer,
+                   struct device_segment segments[CARD_FRAME_BUFFERS],
+                   struct device_net_frame *frame);
+/* Gives the buffers of a received frame back. */
+void card_put_buffers(struct card *card, struct virtio_net_buffer *buffer);
 /* Returns true if there is room for any frame; also if the card has sent nothing for a while: its
  * frames are then lost, so that clients reach each other. */
 bool card_has_room(struct card *card, uint64_t now);

@@ -10,8 +10,7 @@
 #define TCP_HEADER_BYTES 20u /* without options */
 #define PIECES_MAX       ((DEVICE_NET_FRAME_MAX + PACKET_ROOM - 1) / PACKET_ROOM)
 
-/* Gives the buffers of a frame back. */
-static void put_buffers(struct card *card, struct virtio_net_buffer *buffer)
+void card_put_buffers(struct card *card, struct virtio_net_buffer *buffer)
 {
     while (buffer != NULL) {
         struct virtio_net_buffer *rest = buffer->rest;
@@ -24,15 +23,14 @@ static void put_buffers(struct card *card, struct virtio_net_buffer *buffer)
     }
 }
 
-/* Describes a received frame in card->segments. Returns false if it is in too many buffers: a
- * device makes no frame that is larger than CARD_FRAME_BUFFERS. */
-static bool describe(struct card *card, const struct virtio_net_buffer *buffer,
-                     struct device_net_frame *frame)
+bool card_describe(const struct virtio_net_buffer *buffer,
+                   struct device_segment segments[CARD_FRAME_BUFFERS],
+                   struct device_net_frame *frame)
 {
     uint32_t skip = VIRTIO_NET_HEADER_BYTES;
 
     *frame = (struct device_net_frame){
-        .segments = card->segments,
+        .segments = segments,
         .checksum_valid = buffer->checksum == VIRTIO_NET_CHECKSUM_VALID,
         .checksum_partial = buffer->checksum == VIRTIO_NET_CHECKSUM_PARTIAL,
     };
@@ -47,11 +45,21 @@ static bool describe(struct card *card, const struct virtio_net_buffer *buffer,
         if (frame->count == CARD_FRAME_BUFFERS) {
             return false;
         }
-        card->segments[frame->count++] =
+        segments[frame->count++] =
             (struct device_segment){buffer->memory + skip, buffer->frame_bytes};
         frame->bytes += buffer->frame_bytes;
     }
     return frame->bytes <= DEVICE_NET_FRAME_MAX;
+}
+
+/* A frame was passed on. */
+static void account(struct card *card, struct virtio_net_buffer *buffer,
+                    enum network_reception reception)
+{
+    card->passed = reception == NETWORK_PARTLY ? buffer : NULL;
+    if (reception == NETWORK_RECEIVED) {
+        card_put_buffers(card, buffer);
+    }
 }
 
 /* Takes the next received frame, and begins to pass it on. Returns false if there is none. */
@@ -63,10 +71,11 @@ static bool pass_next(struct card *card, struct network *network)
     if (buffer == NULL) {
         return false;
     }
-    if (describe(card, buffer, &frame) && !network_receive(network, &frame)) {
-        card->passed = buffer;
+    if (card_describe(buffer, card->segments, &frame)) {
+        account(card, buffer,
+                network_receive(network, &frame, buffer, buffer->buffers * CARD_RECEIVE_BYTES));
     } else {
-        put_buffers(card, buffer);
+        card_put_buffers(card, buffer);
     }
     return true;
 }
@@ -84,9 +93,8 @@ unsigned card_receive(struct card *card, unsigned limit, struct network *network
             if (!pass_next(card, network)) {
                 break;
             }
-        } else if (network_receive_more(network)) {
-            put_buffers(card, card->passed);
-            card->passed = NULL;
+        } else {
+            account(card, card->passed, network_receive_more(network));
         }
     }
     return count;

@@ -17,18 +17,22 @@
 #define PRIORITY 48u
 
 /* Without work, the thread looks for more during POLL, or as long as the boot argument `poll` says
- * in microseconds. Then it looks once in each NAP, or when the card or the disk has work, until
+ * in microseconds. Then it looks once in each nap, or when the card or the disk has work, until
  * LINGER is over, before it asks the clients to notify: a notification costs a client an exit. So a
- * client that has work now and then causes none, and waits for a NAP at most. */
+ * client that has work now and then causes none, and waits for NAP_MAX at most. A nap is as long as
+ * NAP_MIN, or twice as long as the last one if that was in vain. */
 #define POLL_MICROSECONDS     20u
 #define POLL_MICROSECONDS_MAX 1000000u
-#define NAP                   (50 * NANOSECONDS_PER_MICROSECOND)
+#define NAP_MIN               (50 * NANOSECONDS_PER_MICROSECOND)
+#define NAP_MAX               (200 * NANOSECONDS_PER_MICROSECOND)
 #define LINGER                (5 * NANOSECONDS_PER_MILLISECOND)
 
 static struct {
     struct semaphore wake;
     bool has_network;
     bool has_storage;
+    uint64_t nap;     /* the next one's length */
+    bool has_elapsed; /* a nap, before this round: neither card nor disk has ended it */
 } backend;
 
 static uint64_t earlier(uint64_t one, uint64_t other)
@@ -53,12 +57,22 @@ static bool execute_round(uint64_t now, uint64_t *until)
     return has_moved;
 }
 
-/* Waits for a NAP, or until the card or the disk has work. Clients are not asked to notify. */
+/* Chooses the length of the next nap: the last one tells how often clients have work. */
+static void adapt_nap(bool has_moved)
+{
+    if (backend.has_elapsed) {
+        backend.has_elapsed = false;
+        backend.nap = has_moved ? NAP_MIN : earlier(2 * backend.nap, NAP_MAX);
+    }
+}
+
+/* Waits for a nap, or until the card or the disk has work. Clients are not asked to notify. */
 static void nap(uint64_t until)
 {
     if ((!backend.has_network || network_side_nap()) &&
         (!backend.has_storage || storage_side_nap())) {
-        (void)semaphore_wait(&backend.wake, earlier(time_after(NAP), until));
+        backend.has_elapsed =
+            semaphore_wait(&backend.wake, earlier(time_after(backend.nap), until)) != RESULT_OK;
     }
 }
 
@@ -83,11 +97,14 @@ static _Noreturn void serve(void)
     uint64_t linger = poll > LINGER ? poll : LINGER;
     uint64_t worked = time_now();
 
+    backend.nap = NAP_MIN;
     for (;;) {
         uint64_t now = time_now();
         uint64_t until;
+        bool has_moved = execute_round(now, &until);
 
-        if (execute_round(now, &until)) {
+        adapt_nap(has_moved);
+        if (has_moved) {
             worked = now;
         } else if (now - worked >= linger) {
             sleep_until_work(until);

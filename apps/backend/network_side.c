@@ -31,6 +31,7 @@ static struct {
     struct device devices[DEVICES_MAX];
     unsigned count;
     struct card card;
+    struct device_segment waiting[CARD_FRAME_BUFFERS]; /* of a frame of network_deliver() */
 } side;
 
 _Static_assert(DEVICES_MAX <= NETWORK_CLIENTS_MAX, "a client for each device");
@@ -127,6 +128,18 @@ static bool send_frame(void *context, const struct device_net_frame *frame)
     return card_send(&side.card, frame);
 }
 
+static void describe_frame(void *context, void *token, struct device_net_frame *frame)
+{
+    (void)context;
+    (void)card_describe(token, side.waiting, frame); /* as it was received */
+}
+
+static void release_frame(void *context, void *token)
+{
+    (void)context;
+    card_put_buffers(&side.card, token);
+}
+
 static const struct network_operations operations = {
     .acknowledge = acknowledge,
     .interrupt = interrupt,
@@ -134,6 +147,8 @@ static const struct network_operations operations = {
     .fail = fail_client,
     .has_room = has_room,
     .send = send_frame,
+    .describe = describe_frame,
+    .release = release_frame,
 };
 
 static void print_clients(bool is_up)
@@ -171,6 +186,11 @@ static void tend_card(uint64_t now)
     }
 }
 
+static uint64_t earlier(uint64_t one, uint64_t other)
+{
+    return one < other ? one : other;
+}
+
 bool network_side_round(uint64_t now, uint64_t *until)
 {
     struct network *network = &side.network;
@@ -180,13 +200,14 @@ bool network_side_round(uint64_t now, uint64_t *until)
 
     tend_card(now);
     network_begin(network, now);
+    network_deliver(network, ROUND_FRAMES);
     (void)card_receive(&side.card, ROUND_FRAMES, network);
     (void)network_service(network, ROUND_FRAMES, &time);
     card_flush(&side.card); /* before a client is told that its frame was sent */
     network_end(network);
     reports_tend(now);
-    due = card_due(&side.card);
-    *until = time < due ? time : due;
+    due = earlier(card_due(&side.card), network_due(network));
+    *until = earlier(time, due);
     return network->moved != before;
 }
 
@@ -246,6 +267,7 @@ bool network_side_start(struct semaphore *wake)
         print("backend: no network device is served: %s\n", reason);
         return false;
     }
+    network_set_backlog(&side.network, CARD_BACKLOG_BUFFERS / side.count * CARD_RECEIVE_BYTES);
     if (card_find(&side.card, wake) && card_tend(&side.card, time_now())) {
         struct network_card abilities = card_abilities(&side.card);
 

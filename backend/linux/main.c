@@ -149,12 +149,15 @@ static bool execute_round(struct backend *backend, uint64_t now, uint64_t *until
 {
     struct network *network = &backend->network;
     uint64_t before = network->moved;
+    uint64_t due;
 
     *until = NEVER;
     network_begin(network, now);
     tap_receive(&backend->tap, ROUND_FRAMES, network);
     (void)network_service(network, ROUND_FRAMES, until);
     network_end(network);
+    due = network_due(network);
+    *until = due < *until ? due : *until;
     return network->moved != before;
 }
 

@@ -162,7 +162,8 @@ static bool pass_next(struct tap *tap, struct network *network)
     if (bytes <= 0) {
         return false;
     }
-    tap->is_passing = describe(tap, (size_t)bytes, &frame) && !network_receive(network, &frame);
+    tap->is_passing = describe(tap, (size_t)bytes, &frame) &&
+                      network_receive(network, &frame, NULL, 0) == NETWORK_PARTLY;
     return true;
 }
 
@@ -170,7 +171,7 @@ void tap_receive(struct tap *tap, unsigned limit, struct network *network)
 {
     for (unsigned i = 0; i < limit; i++) {
         if (tap->is_passing) {
-            tap->is_passing = !network_receive_more(network);
+            tap->is_passing = network_receive_more(network) == NETWORK_PARTLY;
         } else if (!pass_next(tap, network)) {
             return;
         }

@@ -11,7 +11,8 @@ static void stop(struct network *network, unsigned index)
     client->net.statistics.transmit_bad = 0; /* the next start does so, too */
     client->state = NETWORK_CLIENT_STOPPED;
     client->has_transfer = false;
-    client->owes_interrupt = false;
+    memset(&client->interrupt, 0, sizeof(client->interrupt));
+    backlog_drop(network, index);
     fair_queue_empty(&network->queue, index);
 }
 
@@ -53,7 +54,7 @@ static void start(struct network *network, unsigned index)
     }
     client->state = NETWORK_CLIENT_RUNNING;
     client->ready = page.ready;
-    client->owes_interrupt = page.resumed; /* the earlier life may have ended before its own */
+    client->interrupt.is_owed = page.resumed; /* the earlier life may have ended before its own */
     device_queue_suppress(&client->net.receive);
     device_queue_suppress(&client->net.transmit);
     device_queue_suppress(&client->net.control);

@@ -105,21 +105,6 @@ void network_begin(struct network *network, uint64_t now)
     }
 }
 
-bool network_receive(struct network *network, const struct device_net_frame *frame)
-{
-    if (transfer_begin(network, &network->from_card, FRAME_SWITCH_CARD, frame) == 0) {
-        network->moved++;
-        return true;
-    }
-    return network_receive_more(network);
-}
-
-bool network_receive_more(struct network *network)
-{
-    network->moved++;
-    return transfer_step(network, &network->from_card) != TRANSFER_MORE;
-}
-
 /* Charges the client whose turn it is for what it lets this program read beside its frames: chains
  * that are no frames are work like the smallest frames, and many descriptors are work, too. */
 static void charge_chains(struct network *network, uint64_t bad, uint64_t descriptors)
@@ -238,38 +223,11 @@ static const char *find_broken(const struct network_client *client)
     return NULL;
 }
 
-/* Publishes received frames. All clients' come before any sent ones: if this program ends between
- * the two, a frame that one client has sent to another arrives twice, and is not lost. */
-static void publish_received(struct network_client *client)
-{
-    client->owes_interrupt = device_queue_publish(&client->net.receive) || client->owes_interrupt;
-    /* The back-end never waits for receive buffers, so it asks for no notification of them. With
-     * EVENT_IDX a driver notifies again after 65,536 buffers: each round asks anew. */
-    device_queue_suppress(&client->net.receive);
-}
-
-static void publish_sent(struct network_client *client)
-{
-    client->owes_interrupt = device_queue_publish(&client->net.transmit) || client->owes_interrupt;
-    client->owes_interrupt = device_queue_publish(&client->net.control) || client->owes_interrupt;
-}
-
-static void interrupt(struct network *network, unsigned index)
-{
-    struct network_client *client = &network->clients[index];
-
-    if (client->owes_interrupt) {
-        client->owes_interrupt = false;
-        client->statistics.interrupts++;
-        network->operations->interrupt(network->context, index);
-    }
-}
-
 void network_end(struct network *network)
 {
     for (unsigned i = 0; i < network->count; i++) {
         if (network->clients[i].state == NETWORK_CLIENT_RUNNING) {
-            publish_received(&network->clients[i]);
+            interrupt_publish_received(&network->clients[i]);
         }
     }
     for (unsigned i = 0; i < network->count; i++) {
@@ -279,8 +237,8 @@ void network_end(struct network *network)
         if (client->state != NETWORK_CLIENT_RUNNING) {
             continue;
         }
-        publish_sent(client);
-        interrupt(network, i);
+        interrupt_publish_sent(client);
+        interrupt_decide(network, i);
         reason = find_broken(client);
         if (reason != NULL) {
             client_fail(network, i, reason);
@@ -297,6 +255,7 @@ bool network_sleep(struct network *network)
 
         if (client->state == NETWORK_CLIENT_RUNNING) {
             has_work = !device_queue_enable(&client->net.control) || has_work;
+            has_work = !backlog_sleep(client) || has_work;
             /* One that has frames waits for its limit, or for the card. */
             has_work = (!fair_queue_has_frames(&network->queue, i) &&
                         !device_queue_enable(&client->net.transmit)) ||
@@ -304,6 +263,20 @@ bool network_sleep(struct network *network)
         }
     }
     return !has_work;
+}
+
+uint64_t network_due(const struct network *network)
+{
+    uint64_t due = UINT64_MAX;
+
+    for (unsigned i = 0; i < network->count; i++) {
+        uint64_t interrupt = interrupt_due(&network->clients[i]);
+        uint64_t backlog = backlog_due(&network->clients[i]);
+
+        due = interrupt < due ? interrupt : due;
+        due = backlog < due ? backlog : due;
+    }
+    return due;
 }
 
 void network_wake(struct network *network)

@@ -85,7 +85,10 @@ unsigned transfer_begin(struct network *network, struct network_transfer *transf
                         const struct device_net_frame *frame)
 {
     transfer->frame = *frame;
+    transfer->may_wait = false;
     transfer->is_divided = false;
+    transfer->skipped = 0;
+    transfer->sent = 0;
     transfer->copied = copy_first(frame, transfer->first, sizeof(transfer->first));
     mirror_received(network, transfer, port);
     transfer->decision =
@@ -123,26 +126,46 @@ static struct device_net_frame describe(struct network_transfer *transfer, unsig
     return frame;
 }
 
-static bool deliver(struct network *network, unsigned port, const struct device_net_frame *frame)
+/* The end of an attempt to let a frame or segment leave. */
+enum leaving {
+    LEAVING_LEFT,
+    LEAVING_LOST,
+    LEAVING_WAITS, /* for a client's buffers */
+};
+
+static enum leaving deliver(struct network *network, const struct network_transfer *transfer,
+                            unsigned port, const struct device_net_frame *frame)
 {
     if (port == FRAME_SWITCH_CARD) {
-        return network->operations->send(network->context, frame);
+        return network->operations->send(network->context, frame) ? LEAVING_LEFT : LEAVING_LOST;
     }
-    return device_net_deliver(&client_at(network, port)->net, frame) == DEVICE_NET_DELIVERED;
+    switch (device_net_deliver(&client_at(network, port)->net, frame)) {
+    case DEVICE_NET_DELIVERED:
+        return LEAVING_LEFT;
+    case DEVICE_NET_NO_BUFFERS:
+        return transfer->may_wait ? LEAVING_WAITS : LEAVING_LOST;
+    case DEVICE_NET_TOO_LARGE:
+    case DEVICE_NET_UNSEGMENTED:
+    default:
+        return LEAVING_LOST;
+    }
 }
 
-/* Lets a frame or segment leave. Returns false if it is lost. */
-static bool leave(struct network *network, unsigned port, const struct device_net_frame *frame)
+/* Lets a frame or segment leave. */
+static enum leaving leave(struct network *network, const struct network_transfer *transfer,
+                          unsigned port, const struct device_net_frame *frame)
 {
-    if (!deliver(network, port, frame)) {
+    enum leaving end = deliver(network, transfer, port, frame);
+
+    if (end == LEAVING_LOST) {
         frame_switch_count_lost(&network->bridge, port);
-        return false;
+    } else if (end == LEAVING_LEFT) {
+        frame_switch_count_sent(&network->bridge, port, frame->bytes);
+        if (frame_mirror_has_port(&network->mirror, port)) {
+            frame_mirror_write(&network->mirror, port, FRAME_MIRROR_SENT, frame, network->now);
+        }
     }
-    frame_switch_count_sent(&network->bridge, port, frame->bytes);
-    if (frame_mirror_has_port(&network->mirror, port)) {
-        frame_mirror_write(&network->mirror, port, FRAME_MIRROR_SENT, frame, network->now);
-    }
-    return true;
+    return end;
 }
 
 static bool is_open(struct network *network, unsigned port)
@@ -168,51 +191,96 @@ static bool needs_division(struct network *network, unsigned port,
     }
 }
 
-/* Lets the next segment leave. Returns false if the port is done: after the last segment, or if one
- * was lost, because the receiver then has no buffers for the others either. */
-static bool leave_divided(struct network *network, struct network_transfer *transfer, unsigned port)
+enum step {
+    STEP_DONE, /* with the port */
+    STEP_MORE, /* segments */
+    STEP_WAITS,
+};
+
+/* Lets the next segment leave. The port is done after the last one, or if one was lost, because the
+ * receiver then has no buffers for the others either. */
+static enum step leave_divided(struct network *network, struct network_transfer *transfer,
+                               unsigned port)
 {
     struct device_net_frame segment;
 
-    return device_net_segmentation_next(&transfer->segmentation, &segment) &&
-           leave(network, port, &segment);
+    if (!device_net_segmentation_next(&transfer->segmentation, &segment)) {
+        return STEP_DONE;
+    }
+    switch (leave(network, transfer, port, &segment)) {
+    case LEAVING_LEFT:
+        transfer->sent++;
+        return STEP_MORE;
+    case LEAVING_WAITS:
+        return STEP_WAITS;
+    case LEAVING_LOST:
+    default:
+        return STEP_DONE;
+    }
 }
 
-/* Begins with a port. Returns false if it is done. */
-static bool begin_port(struct network *network, struct network_transfer *transfer, unsigned port)
+/* Makes the segments again that have left before. */
+static void skip_segments(struct network_transfer *transfer)
+{
+    struct device_net_frame segment;
+
+    for (; transfer->sent < transfer->skipped; transfer->sent++) {
+        (void)device_net_segmentation_next(&transfer->segmentation, &segment);
+    }
+}
+
+static enum step begin_port(struct network *network, struct network_transfer *transfer,
+                            unsigned port)
 {
     struct device_net_frame frame;
 
     if (port != FRAME_SWITCH_CARD &&
         !device_net_wants(&client_at(network, port)->net, transfer->first)) {
-        return false;
+        return STEP_DONE;
     }
     frame = describe(transfer, port);
     if (!needs_division(network, port, &frame)) {
-        (void)leave(network, port, &frame);
-        return false;
+        return leave(network, transfer, port, &frame) == LEAVING_WAITS ? STEP_WAITS : STEP_DONE;
     }
     if (!device_net_segmentation_begin(&transfer->segmentation, &frame)) {
         frame_switch_count_lost(&network->bridge, port);
-        return false;
+        return STEP_DONE;
     }
+    skip_segments(transfer);
     return leave_divided(network, transfer, port);
+}
+
+void transfer_resume(struct network_transfer *transfer, const struct device_net_frame *frame,
+                     const struct network_waiting *waiting)
+{
+    transfer->frame = *frame;
+    transfer->decision = waiting->decision;
+    transfer->ports = waiting->decision.ports;
+    transfer->may_wait = true;
+    transfer->is_divided = false;
+    transfer->skipped = waiting->sent;
+    transfer->sent = 0;
+    transfer->copied = copy_first(frame, transfer->first, sizeof(transfer->first));
 }
 
 enum transfer_result transfer_step(struct network *network, struct network_transfer *transfer)
 {
     unsigned port = (unsigned)__builtin_ctz(transfer->ports);
+    enum step end = STEP_DONE;
 
     if (!is_open(network, port)) {
         frame_switch_count_lost(&network->bridge, port);
-        transfer->is_divided = false;
     } else if (port == FRAME_SWITCH_CARD && !network->operations->has_room(network->context)) {
         return TRANSFER_NO_ROOM;
     } else {
-        transfer->is_divided = transfer->is_divided ? leave_divided(network, transfer, port)
-                                                    : begin_port(network, transfer, port);
+        end = transfer->is_divided ? leave_divided(network, transfer, port)
+                                   : begin_port(network, transfer, port);
     }
-    if (!transfer->is_divided) {
+    if (end == STEP_WAITS) {
+        return TRANSFER_NO_ROOM;
+    }
+    transfer->is_divided = end == STEP_MORE;
+    if (end == STEP_DONE) {
         transfer->ports &= transfer->ports - 1;
     }
     return transfer->ports == 0 ? TRANSFER_DONE : TRANSFER_MORE;

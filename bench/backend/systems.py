@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from bulkhead.building.build import Variant, guest_image
 from bulkhead.measuring.bench import BenchContext
 from bulkhead.measuring.side_by_side import IPERF_REPORT, RECEIVED, Guest
 from bulkhead.paths import BENCHES
@@ -66,9 +67,26 @@ echo 200000 >gro_flush_timeout
 echo 20 >napi_defer_hard_irqs
 """
 _ECHO = BENCHES / "paper/echo.c"
+_TCP_BUFFER = 1 << 20
 
 
-def polling(program: Program) -> Program:
+def tuned(context: BenchContext, program: Program) -> Program:
+    """Return the program as its users set it up for streams of data."""
+    return _polling(program) if program is LINUX else _with_large_window(context, program)
+
+
+def _with_large_window(context: BenchContext, program: Program) -> Program:
+    """Return our kernel with a TCP window that Linux has, too, and buffers for half of it."""
+    size = str(_TCP_BUFFER)
+    options = {"tcp_receive_buffer": size, "tcp_send_buffer": size}
+    variant = Variant("arm64", options=options, name="bench-backend")
+    folder = context.build(variant, "images/demo.image")
+    arguments = "rx_buffers=256 rx_pool=1024"
+    image = str(guest_image("demo", folder=folder))
+    return replace(program, changes={**program.changes, "image": image, "arguments": arguments})
+
+
+def _polling(program: Program) -> Program:
     """Return Linux with settings by which it polls while there is traffic."""
     image = linux_guest.with_script(linux_guest.prepare(), "polling", _POLLING)
     arguments = f"{program.changes['arguments']} virtio_net.napi_tx=N serve=/bin/polling"

@@ -18,14 +18,13 @@ from bench.backend.systems import (
     CLIENT,
     CLIENTS,
     CONTROL,
-    LINUX,
     NET,
     Assembled,
     Backend,
     Program,
     given,
-    polling,
     prepare,
+    tuned,
 )
 
 from bulkhead.building.build import Variant
@@ -60,7 +59,7 @@ def run(context: BenchContext) -> BenchResult:
 def _systems(context: BenchContext, client: Program) -> list[tuple[Backend | None, Assembled]]:
     """Return the systems of a pair: one with each back-end, and one without."""
     ready = [rf"{CLIENT}\| {client.ready}"]
-    program = given(polling(client) if client is LINUX else client, ADDRESS)
+    program = given(tuned(context, client), ADDRESS)
 
     def make(file: str, name: str, programs: dict[str, Any]) -> Assembled:
         return prepare(context, file, f"{name}-{client.name}", programs, ready, client.report)

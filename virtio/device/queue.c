@@ -258,6 +258,18 @@ void device_queue_finish(struct device_queue *queue, uint32_t written)
     }
 }
 
+bool device_queue_wants_interrupt(const struct device_queue *queue, uint16_t since)
+{
+    if (queue->broken != NULL || queue->published == since) {
+        return false;
+    }
+    if (!queue->event_index) {
+        return (virtio_shared_load16(&queue->available->flags) & AVAILABLE_NO_INTERRUPT) == 0;
+    }
+    return (uint16_t)(queue->published - virtio_shared_load16(used_event(queue)) - 1u) <
+           (uint16_t)(queue->published - since);
+}
+
 bool device_queue_publish(struct device_queue *queue)
 {
     uint16_t before = queue->published;
@@ -272,11 +284,7 @@ bool device_queue_publish(struct device_queue *queue)
     /* 2.7.7.2: the index is visible before used_event, or the flag, is read. The driver writes
      * those first and then reads the index, so one of the two sees the other's word. */
     virtio_barrier(VIRTIO_BARRIER_FULL, false);
-    if (!queue->event_index) {
-        return (virtio_shared_load16(&queue->available->flags) & AVAILABLE_NO_INTERRUPT) == 0;
-    }
-    return (uint16_t)(queue->finished - virtio_shared_load16(used_event(queue)) - 1u) <
-           (uint16_t)(queue->finished - before);
+    return device_queue_wants_interrupt(queue, before);
 }
 
 /* With EVENT_IDX, a place that the available index has passed suppresses notifications: it passes
@@ -293,17 +301,27 @@ void device_queue_suppress(struct device_queue *queue)
     }
 }
 
+uint16_t device_queue_available(const struct device_queue *queue)
+{
+    return queue->broken == NULL ? virtio_shared_load16(&queue->available->index) : 0;
+}
+
 bool device_queue_enable(struct device_queue *queue)
+{
+    return device_queue_enable_beyond(queue, queue->taken);
+}
+
+bool device_queue_enable_beyond(struct device_queue *queue, uint16_t seen)
 {
     if (queue->broken != NULL) {
         return true;
     }
     if (queue->event_index) {
-        virtio_shared_store16(available_event(queue), queue->taken);
+        virtio_shared_store16(available_event(queue), seen);
     } else {
         virtio_shared_store16(&queue->used->flags, 0);
     }
     /* 2.7.10: avail_event, or the flag, is visible before the available index is read once more. */
     virtio_barrier(VIRTIO_BARRIER_FULL, false);
-    return virtio_shared_load16(&queue->available->index) == queue->taken;
+    return virtio_shared_load16(&queue->available->index) == seen;
 }

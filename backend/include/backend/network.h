@@ -8,7 +8,8 @@
  * A program owns the card, the doorbells and the clock. It executes rounds, in one thread:
  *
  *   network_begin()     looks for drivers that have started or stopped, and executes commands
- *   network_receive()   for frames from the card, a bounded number
+ *   network_deliver()   for frames from the card that wait, a bounded number
+ *   network_receive()   for further ones, a bounded number
  *   network_service()   moves frames of clients
  *   network_end()       publishes all of that, with at most one interrupt for each client
  *
@@ -18,8 +19,9 @@
  *
  * The drivers are not trusted. One that breaks a rule is reported to fail() and not served any more
  * until it resets its device; the others notice nothing. A frame that a client sends is on its way
- * until it has left from all ports, so a client that provides no buffers loses its frames, and a
- * card without room lets senders wait.
+ * until it has left from all ports, and a card without room lets senders wait. A frame from the
+ * card for one client that has too few buffers waits for them, in the card's memory, for a bounded
+ * time; other frames for a client without buffers are lost.
  *
  * Lives. A program that begins again serves the same drivers from where their used indices stand. A
  * frame that was not finished then is sent once more; none is lost.
@@ -80,6 +82,11 @@ struct network_operations {
     /* Copies a frame for the card (backend/frame_copy.h); has_room() has returned true. Returns
      * false if the card does not take it, because of its length for example. */
     bool (*send)(void *context, const struct device_net_frame *frame);
+    /* Describes a frame that waits, as network_receive() got it; its segments stay as they are
+     * until the next call. Both may be NULL if no frame may wait. */
+    void (*describe)(void *context, void *token, struct device_net_frame *frame);
+    /* A frame that waited is done. */
+    void (*release)(void *context, void *token);
 };
 
 /* Private to network/, and visible so that its owner can allocate it and read counters: */
@@ -91,7 +98,10 @@ struct network_transfer {
     uint32_t ports;                                          /* that it has not left from */
     uint32_t copied;                                         /* bytes of `first` */
     uint8_t first[FRAME_HEADER_BYTES_MAX];                   /* copy of its first bytes */
+    bool may_wait;                                           /* for a client's buffers */
     bool is_divided;                                         /* for the first of `ports` */
+    uint32_t skipped;                                        /* segments that left before */
+    uint32_t sent;                                           /* segments, with those */
     uint8_t start[FRAME_HEADER_BYTES_MAX + FRAME_TAG_BYTES]; /* as it leaves */
     struct device_segment segments[1 + DEVICE_QUEUE_SIZE_MAX];
     struct device_net_segmentation segmentation;
@@ -110,6 +120,39 @@ struct network_client_statistics {
     uint64_t bad_chains;    /* of earlier starts: what its driver sent was no frame */
     uint64_t bad_checksums; /* frames dropped: the checksum's place is in the Ethernet header */
     uint64_t interrupts;
+    uint64_t interrupts_delayed; /* of which some were not needed any more */
+};
+
+/* The interrupt of a client: at once, or delayed (network/interrupt.c). */
+struct network_interrupt {
+    bool is_owed; /* for this round, or for an earlier life of this program */
+    bool is_delayed;
+    bool has_published;                /* this round */
+    uint64_t due;                      /* a delayed one is decided then */
+    uint64_t published;                /* time of the last round that published */
+    unsigned unwanted;                 /* grows with rounds that published, and owed none */
+    uint16_t since[DEVICE_NET_QUEUES]; /* used indices before the round that owed the delayed one */
+};
+
+#define NETWORK_WAITING_MAX 64u
+
+/* A frame from the card that waits for buffers of one client. */
+struct network_waiting {
+    void *token;
+    struct frame_decision decision;
+    uint32_t bytes; /* of the program's memory */
+    uint32_t sent;  /* its segments that have left */
+    uint64_t since;
+};
+
+/* The frames that wait for a client, a ring. */
+struct network_backlog {
+    struct network_waiting frames[NETWORK_WAITING_MAX];
+    unsigned first;
+    unsigned count;
+    uint32_t bytes;
+    uint16_t seen; /* available index when the client had too few buffers for the first frame */
+    bool is_short; /* it has too few, unless the index has changed */
 };
 
 struct network_client {
@@ -122,7 +165,8 @@ struct network_client {
     struct network_transfer transfer;
     bool has_transfer; /* a frame was taken, and not finished */
     bool is_charged;   /* and has begun to leave */
-    bool owes_interrupt;
+    struct network_interrupt interrupt;
+    struct network_backlog backlog;
     struct client_page page;
     uint32_t ready; /* a bit a queue: those that are served */
 };
@@ -136,6 +180,9 @@ struct network {
     struct fair_queue queue;
     struct network_card card;
     struct network_transfer from_card;
+    struct network_waiting arrival; /* of from_card; no token: it must not wait */
+    struct network_transfer from_backlog;
+    uint32_t backlog_bytes;     /* of each client, at most */
     struct frame_mirror mirror; /* of the switch's ports; the program initialises it, if it wants */
     uint64_t now;
     uint64_t moved; /* frames taken from clients and from the card, and further segments of them */
@@ -161,12 +208,28 @@ void network_set_link(struct network *network, bool is_up);
 
 /* Begins a round. */
 void network_begin(struct network *network, uint64_t now);
+
+/* Lets each client's frames wait in so many bytes of the program's memory; 0, as in the beginning:
+ * none waits. */
+void network_set_backlog(struct network *network, uint32_t bytes);
+/* Moves frames that wait: at most `budget` frames or segments. */
+void network_deliver(struct network *network, unsigned budget);
+
+enum network_reception {
+    NETWORK_RECEIVED, /* the frame is done */
+    NETWORK_PARTLY,   /* frame->segments stay as they are until network_receive_more() has returned
+                         another value; there is no other network_receive() before */
+    NETWORK_WAITS,    /* the frame's memory stays as it is until release() */
+};
+
 /* Passes a frame from the card on to a client, or the first of its segments if the client does not
- * take it whole. Returns true if the frame is done. Otherwise frame->segments stay as they are
- * until network_receive_more() returns true, before which there is no other network_receive(). */
-bool network_receive(struct network *network, const struct device_net_frame *frame);
-/* Passes the same frame on to the next client, or its next segment. Returns true if it is done. */
-bool network_receive_more(struct network *network);
+ * take it whole. `token`: describe() gets it if the frame waits; NULL: it must not. `bytes`: of the
+ * memory that it then keeps. */
+enum network_reception network_receive(struct network *network,
+                                       const struct device_net_frame *frame, void *token,
+                                       uint32_t bytes);
+/* Passes the same frame on to the next client, or its next segment. */
+enum network_reception network_receive_more(struct network *network);
 
 enum network_answer {
     NETWORK_MORE,    /* `budget` is used up */
@@ -180,6 +243,9 @@ enum network_answer network_service(struct network *network, unsigned budget, ui
 /* Ends a round. */
 void network_end(struct network *network);
 
+/* Returns when there is a round to execute at the latest, also while the program sleeps: a delayed
+ * interrupt, or a frame that has waited for too long. UINT64_MAX: neither. */
+uint64_t network_due(const struct network *network);
 /* Asks the drivers to notify. Returns false if there is work already: the caller executes a round,
  * and tries again. Not in a round. */
 bool network_sleep(struct network *network);

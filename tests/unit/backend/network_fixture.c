@@ -95,6 +95,28 @@ static bool send_frame(void *context, const struct device_net_frame *frame)
     return true;
 }
 
+static void describe_frame(void *context, void *token, struct device_net_frame *frame)
+{
+    static struct device_segment segments[2];
+    struct waiting_frame *waiting = token;
+    uint32_t half = waiting->frame.bytes / 2;
+
+    assert_ptr_equal(context, &fixture);
+    segments[0] = (struct device_segment){waiting->bytes, half};
+    segments[1] = (struct device_segment){waiting->bytes + half, waiting->frame.bytes - half};
+    *frame = waiting->frame;
+    frame->segments = segments;
+    frame->count = 2;
+}
+
+static void release_frame(void *context, void *token)
+{
+    assert_ptr_equal(context, &fixture);
+    assert_true(fixture.waiting != 0);
+    fixture.waiting--;
+    free(token);
+}
+
 static const struct network_operations operations = {
     .acknowledge = acknowledge,
     .interrupt = interrupt,
@@ -102,6 +124,8 @@ static const struct network_operations operations = {
     .fail = fail_client,
     .has_room = has_room,
     .send = send_frame,
+    .describe = describe_frame,
+    .release = release_frame,
 };
 
 void fixture_prepare(void)
@@ -299,6 +323,7 @@ enum network_answer turn_round(unsigned budget)
     uint64_t time;
 
     network_begin(&fixture.network, fixture.now);
+    network_deliver(&fixture.network, budget);
     answer = network_service(&fixture.network, budget, &time);
     network_end(&fixture.network);
     return answer;
@@ -324,15 +349,17 @@ void card_receive(const uint8_t *frame, uint32_t bytes)
 
 unsigned card_receive_frame(const struct device_net_frame *frame)
 {
+    enum network_reception reception;
     unsigned steps = 1;
-    bool is_done;
 
     network_begin(&fixture.network, fixture.now);
-    for (is_done = network_receive(&fixture.network, frame); !is_done; steps++) {
+    reception = network_receive(&fixture.network, frame, NULL, 0);
+    for (; reception == NETWORK_PARTLY; steps++) {
         network_end(&fixture.network); /* each step may be in a round of its own */
         network_begin(&fixture.network, fixture.now);
-        is_done = network_receive_more(&fixture.network);
+        reception = network_receive_more(&fixture.network);
     }
+    assert_int_equal(reception, NETWORK_RECEIVED);
     network_end(&fixture.network);
     return steps;
 }
@@ -374,4 +401,28 @@ uint32_t check_frame(const uint8_t *frame, uint32_t bytes)
         }
     }
     return number;
+}
+
+enum network_reception card_receive_waiting(const struct device_net_frame *frame,
+                                            const uint8_t *bytes)
+{
+    struct waiting_frame *waiting = malloc(sizeof(*waiting) + frame->bytes);
+    enum network_reception reception;
+    struct device_net_frame described;
+
+    waiting->frame = *frame;
+    memcpy(waiting->bytes, bytes, frame->bytes);
+    describe_frame(&fixture, waiting, &described);
+    network_begin(&fixture.network, fixture.now);
+    reception = network_receive(&fixture.network, &described, waiting, frame->bytes);
+    while (reception == NETWORK_PARTLY) {
+        reception = network_receive_more(&fixture.network);
+    }
+    network_end(&fixture.network);
+    if (reception == NETWORK_WAITS) {
+        fixture.waiting++;
+    } else {
+        free(waiting);
+    }
+    return reception;
 }

@@ -40,6 +40,12 @@ struct card_frame {
     enum device_net_gso gso;
 };
 
+/* A frame from the card that may wait. */
+struct waiting_frame {
+    struct device_net_frame frame;
+    uint8_t bytes[];
+};
+
 struct fixture {
     struct network network;
     struct network_client clients[STATIONS];
@@ -49,6 +55,7 @@ struct fixture {
     unsigned card_count;
     unsigned card_room;  /* frames that the card still takes */
     uint32_t card_limit; /* longest frame that the card takes */
+    unsigned waiting;    /* frames from the card that the back-end keeps */
     bool card_completes; /* checksums, in software, while a frame is copied */
     uint64_t now;
     void (*on_callback)(void); /* before each callback of the back-end, or NULL */
@@ -92,6 +99,9 @@ enum network_answer turn_round(unsigned budget);
 void card_receive(const uint8_t *frame, uint32_t bytes);
 /* The same, with offloads, a step a round. Returns the number of steps. */
 unsigned card_receive_frame(const struct device_net_frame *frame);
+/* A frame from the card with these bytes, which may wait. */
+enum network_reception card_receive_waiting(const struct device_net_frame *frame,
+                                            const uint8_t *bytes);
 
 /* Writes a frame with a number, and a pattern that follows from it: `from` and `to` are the last
  * bytes of addresses (0xff: broadcast; from 0x80 on: stations behind the card). */

@@ -147,7 +147,7 @@ static void live(void)
         make_frame(frame, FRAME_BYTES, 2, CARD_STATION, from_card);
         whole = (struct device_segment){frame, FRAME_BYTES};
         from = (struct device_net_frame){.segments = &whole, .count = 1, .bytes = FRAME_BYTES};
-        assert_true(network_receive(&fixture.network, &from));
+        assert_int_equal(network_receive(&fixture.network, &from, NULL, 0), NETWORK_RECEIVED);
     }
     (void)network_service(&fixture.network, 1 + (unsigned)random_below(&seed, 8), &time);
     network_end(&fixture.network);

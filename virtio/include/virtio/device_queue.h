@@ -116,11 +116,22 @@ void device_queue_finish(struct device_queue *queue, uint32_t written);
  * (2.7.7, 2.7.10). */
 bool device_queue_publish(struct device_queue *queue);
 
+/* Returns true if the driver wants, now, to be interrupted for the chains published since the used
+ * index was `since`: for a caller that delays an interrupt. */
+bool device_queue_wants_interrupt(const struct device_queue *queue, uint16_t since);
+
 /* Asks the driver not to notify of further chains. That is a hint (2.7.10). */
 void device_queue_suppress(struct device_queue *queue);
 
 /* Asks the driver to notify of the next chain that it makes available. Returns false if there is
  * one already, for which it may not notify: the caller takes it, and tries again. */
 bool device_queue_enable(struct device_queue *queue);
+
+/* Returns the available index: it changes whenever the driver makes chains available. Any value if
+ * the queue is broken. */
+uint16_t device_queue_available(const struct device_queue *queue);
+/* As device_queue_enable(), for a chain behind those that the available index `seen` counts: for a
+ * device that needs more chains than there are. */
+bool device_queue_enable_beyond(struct device_queue *queue, uint16_t seen);
 
 #endif
