@@ -17,10 +17,11 @@ struct ticket_lock {
 };
 
 /* Takes the lock. Waits until it is free, or until it was polled `patience` times: then takes it
- * out of turn, because the core that holds it has halted. No other function of the
- * hypervisor waits for a lock. The test of the bound on an exit (tests/isolation/test_bound.py)
- * does not count the instructions of this function. Any core; a core must not take a lock that it
- * holds. */
+ * out of turn, because the core that holds it has halted. Yields between two polls: an emulator
+ * that executes one core at a time goes on with the others, and so with the holder. No other
+ * function of the hypervisor waits for a lock. The test of the bound on an exit
+ * (tests/isolation/test_bound.py) does not count the instructions of this function. Any core; a
+ * core must not take a lock that it holds. */
 void ticket_lock_take(struct ticket_lock *lock, uint64_t patience);
 
 /* Takes the lock if it is free. Returns false if it is not. */

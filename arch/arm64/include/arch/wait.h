@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Waits of guests that keep the processor. Citations: Arm Architecture Reference Manual for
+/* Waits that keep the processor. Citations: Arm Architecture Reference Manual for
  * A-profile, DDI 0487 ("Arm ARM"). */
 #ifndef ARCH_WAIT_H
 #define ARCH_WAIT_H

@@ -371,20 +371,6 @@ static void test_lines_of_several_cores(void **state)
     assert_int_equal(lines, THREADS * LINES);
 }
 
-/* A monitor that fails while it holds the lock does not block the others. */
-static void test_lock_of_a_failed_monitor(void **state)
-{
-    struct ticket_lock lock = {0, 0};
-
-    (void)state;
-    ticket_lock_take(&lock, UINT64_MAX);
-    ticket_lock_take(&lock, 1000);
-    ticket_lock_give(&lock);
-    ticket_lock_take(&lock, UINT64_MAX);
-    ticket_lock_give(&lock);
-    assert_int_equal(lock.next, lock.turn);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -403,7 +389,6 @@ int main(void)
         cmocka_unit_test_setup(test_messages_without_a_console, fixture_set_up),
         cmocka_unit_test_setup(test_without_a_terminal, fixture_set_up),
         cmocka_unit_test_setup(test_lines_of_several_cores, fixture_set_up),
-        cmocka_unit_test(test_lock_of_a_failed_monitor),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
