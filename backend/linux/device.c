@@ -12,15 +12,20 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 /* Configuration space (PCI 3.0, 6.1). */
 #define CONFIG_COMMAND       0x04u
 #define CONFIG_CAPABILITIES  0x34u
+#define COMMAND_BUS_MASTER   0x004u
 #define COMMAND_INTX_DISABLE 0x400u
 
 #define REGISTERS_BYTES 4096u
 #define PAGE_BYTES      4096u
+
+/* Milliseconds for which the end of an earlier process is waited for. */
+#define ENDING_PAUSES_MAX 200u
 
 static int compare(const void *one, const void *other)
 {
@@ -67,7 +72,6 @@ static bool fail_to_open(const struct device *device, const char *what, char *pr
                        device->function, strerror(errno));
 }
 
-/* Opens the device of uio_pci_generic, whose lock keeps other processes from the device. */
 static bool open_interrupt(struct device *device, char *problem)
 {
     char path[PCI_FUNCTION_UIO_BYTES];
@@ -79,22 +83,55 @@ static bool open_interrupt(struct device *device, char *problem)
                            device->properties.label, device->function);
     }
     device->interrupt = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
-    if (device->interrupt < 0) {
-        return fail_to_open(device, path, problem);
-    }
-    return lock_take(device->interrupt, 0) ||
-           problem_set(problem, "%s: another process serves it", device->properties.label);
+    return device->interrupt >= 0 || fail_to_open(device, path, problem);
 }
 
-/* Opens configuration space, and lets each interrupt disable the next ones. */
+/* Opens configuration space, whose lock keeps other processes from the device: the driver of UIO
+ * ends bus mastering when any process closes its file. */
 static bool open_config(struct device *device, char *problem)
 {
-    uint8_t capability, one_shot = 1;
-
     device->config = pci_function_open(device->function, "config");
     if (device->config < 0) {
         return fail_to_open(device, "configuration space", problem);
     }
+    return lock_take(device->config, 0) ||
+           problem_set(problem, "%s: another process serves it", device->properties.label);
+}
+
+static bool read_command(const struct device *device, uint16_t *command)
+{
+    return pread(device->config, command, sizeof(*command), CONFIG_COMMAND) == sizeof(*command);
+}
+
+static bool write_command(const struct device *device, uint16_t command)
+{
+    return pwrite(device->config, &command, sizeof(command), CONFIG_COMMAND) == sizeof(command);
+}
+
+/* Enables bus mastering, which ends with this process. The end of an earlier process may not be
+ * complete, and would end it, too: waits for that first. A kernel that does not end bus mastering
+ * is not waited for longer. */
+static bool begin_bus_mastering(struct device *device, char *problem)
+{
+    const struct timespec pause = {.tv_nsec = 1000000};
+    uint16_t command = COMMAND_BUS_MASTER;
+
+    for (unsigned i = 0; i < ENDING_PAUSES_MAX; i++) {
+        if (!read_command(device, &command) || (command & COMMAND_BUS_MASTER) == 0) {
+            break;
+        }
+        (void)nanosleep(&pause, NULL);
+    }
+    return (read_command(device, &command) &&
+            write_command(device, command | COMMAND_BUS_MASTER)) ||
+           fail_to_open(device, "configuration space", problem);
+}
+
+/* Lets each interrupt disable the next ones. */
+static bool begin_one_shot_mode(struct device *device, char *problem)
+{
+    uint8_t capability, one_shot = 1;
+
     return (pread(device->config, &capability, 1, CONFIG_CAPABILITIES) == 1 &&
             pwrite(device->config, &one_shot, 1,
                    (off_t)capability + SHARED_DEVICE_FUNCTION_ONE_SHOT) == 1) ||
@@ -168,7 +205,8 @@ bool device_open(struct device *device, char *problem)
 {
     struct properties *properties = &device->properties;
 
-    if (!open_interrupt(device, problem) || !open_config(device, problem) ||
+    if (!open_config(device, problem) || !open_interrupt(device, problem) ||
+        !begin_bus_mastering(device, problem) || !begin_one_shot_mode(device, problem) ||
         !map_registers(device, problem)) {
         return false;
     }
@@ -191,12 +229,9 @@ void device_arm(struct device *device)
         return;
     }
     /* The driver of UIO has set the bit at the last interrupt. */
-    if (pread(device->config, &command, sizeof(command), CONFIG_COMMAND) == sizeof(command) &&
-        (command & COMMAND_INTX_DISABLE) != 0) {
-        command &= (uint16_t)~COMMAND_INTX_DISABLE;
-        if (pwrite(device->config, &command, sizeof(command), CONFIG_COMMAND) < 0) {
-            return;
-        }
+    if (read_command(device, &command) && (command & COMMAND_INTX_DISABLE) != 0 &&
+        !write_command(device, command & (uint16_t)~COMMAND_INTX_DISABLE)) {
+        return;
     }
     device_write(device, SHARED_DEVICE_FUNCTION_INTERRUPT_CONTROL, 1);
     device->is_armed = true;

@@ -66,3 +66,12 @@ int64_t backend_call(const struct description *system, uint32_t index, uint32_t 
     locked_device_give(&locked);
     return result;
 }
+
+void backend_release(const struct description *system, uint32_t index)
+{
+    struct locked_device locked;
+
+    locked_device_take(&locked, system, index);
+    locked.state->serves = 0;
+    locked_device_give(&locked);
+}

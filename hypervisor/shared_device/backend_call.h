@@ -14,4 +14,8 @@
 int64_t backend_call(const struct description *system, uint32_t index, uint32_t function,
                      uint32_t argument, uint64_t value);
 
+/* The back-end accesses no ring until it acknowledges a generation again, as at the begin of a
+ * life: no driver waits for it. Takes the device's lock. Any core of the back-end's partition. */
+void backend_release(const struct description *system, uint32_t index);
+
 #endif

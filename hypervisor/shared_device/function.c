@@ -35,8 +35,11 @@ struct emulated_function *shared_device_function(const struct description_shared
 enum access_result shared_device_function_config(const struct partition *partition, uint32_t index,
                                                  struct access *access)
 {
-    const struct description_shared_device *device =
-        &partition->constant.system->shared_devices[index];
+    const struct description *system = partition->constant.system;
+    const struct description_shared_device *device = &system->shared_devices[index];
+    struct emulated_function *function = shared_device_function(device);
+    uint32_t before = function->command;
+    enum access_result result;
     const struct function_config config = {
         .ids = SHARED_DEVICE_FUNCTION_IDS,
         .class_code = SHARED_DEVICE_FUNCTION_CLASS,
@@ -50,7 +53,11 @@ enum access_result shared_device_function_config(const struct partition *partiti
             },
     };
 
-    return function_config_access(shared_device_function(device), &config, access);
+    result = function_config_access(function, &config, access);
+    if ((before & ~function->command & PCI_COMMAND_MASTER) != 0) {
+        backend_release(system, index);
+    }
+    return result;
 }
 
 /* Makes a call of the back-end. Returns ACCESS_REFUSED if it fails. */

@@ -7,6 +7,11 @@
  *
  * The vendor-specific capability has the guest address of the device's page (arch/shared_device.h).
  * INTA is the doorbell.
+ *
+ * Bus Master Enable has the meaning of the standard (PCI 3.0, 6.2.2): while it is clear, the
+ * process accesses no memory of the client. When it is cleared, the hypervisor no longer waits for
+ * the process, until that acknowledges a generation again. A process sets it before. Linux clears
+ * it when a process that has opened the function by uio_pci_generic ends in any way.
  */
 #ifndef ARCH_SHARED_DEVICE_FUNCTION_H
 #define ARCH_SHARED_DEVICE_FUNCTION_H

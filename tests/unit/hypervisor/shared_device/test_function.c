@@ -312,6 +312,40 @@ static void registers_are_calls(void **state)
     assert_int_equal(pending[interrupt_of(2)], 0);
 }
 
+static void set_command(uint32_t device, uint32_t command)
+{
+    assert_int_equal(
+        write_by(device == 0 ? BACKEND : OTHER, config(device, PCI_COMMAND), 2, command),
+        ACCESS_DONE);
+}
+
+/* The end of a process is that of its bus mastering: a driver that resets the device does not wait
+ * for the next one. */
+static void a_process_that_masters_the_bus_no_more_is_not_waited_for(void **state)
+{
+    const struct shared_device_page *page = (const struct shared_device_page *)pages[0];
+
+    (void)state;
+    enable();
+    start_driver(0);
+    set_command(0, PCI_COMMAND_MEMORY | PCI_COMMAND_MASTER);
+    assert_int_equal(set(SHARED_DEVICE_FUNCTION_ACKNOWLEDGE, page->generation), ACCESS_DONE);
+    assert_int_equal(driver_writes(0, VIRTIO_MMIO_STATUS, 0), ACCESS_AGAIN);
+    /* Neither the end of another device's process nor another bit of the register counts. */
+    set_command(2, PCI_COMMAND_MASTER);
+    set_command(2, 0);
+    set_command(0, PCI_COMMAND_MASTER | PCI_COMMAND_INTX_DISABLE);
+    set_command(0, PCI_COMMAND_MEMORY | PCI_COMMAND_MASTER);
+    assert_int_equal(driver_writes(0, VIRTIO_MMIO_STATUS, 0), ACCESS_AGAIN);
+    set_command(0, PCI_COMMAND_MEMORY);
+    assert_int_equal(driver_writes(0, VIRTIO_MMIO_STATUS, 0), ACCESS_DONE);
+    /* The next process is waited for from its first acknowledgement on. */
+    start_driver(0);
+    set_command(0, PCI_COMMAND_MEMORY | PCI_COMMAND_MASTER);
+    assert_int_equal(set(SHARED_DEVICE_FUNCTION_ACKNOWLEDGE, page->generation), ACCESS_DONE);
+    assert_int_equal(driver_writes(0, VIRTIO_MMIO_STATUS, 0), ACCESS_AGAIN);
+}
+
 /* INTA is the doorbell. It has the rules of a channel's function, which uio_pci_generic needs. */
 static void the_doorbell_interrupts(void **state)
 {
@@ -407,6 +441,7 @@ int main(void)
         cmocka_unit_test_setup(registers_are_where_the_bar_is, setup),
         cmocka_unit_test_setup(other_registers_are_refused, setup),
         cmocka_unit_test_setup(registers_are_calls, setup),
+        cmocka_unit_test_setup(a_process_that_masters_the_bus_no_more_is_not_waited_for, setup),
         cmocka_unit_test_setup(the_doorbell_interrupts, setup),
         cmocka_unit_test_setup(lives_end, setup),
         cmocka_unit_test_setup(a_process_reaches_what_is_near, setup),
