@@ -182,6 +182,18 @@ static void *map_memory(const struct device *device, uint64_t address, uint64_t 
     return mapped;
 }
 
+static bool map_reports(struct device *device, char *problem)
+{
+    const struct properties_memory *reports = &device->properties.reports;
+
+    if (reports->bytes == 0) {
+        return true;
+    }
+    device->reports =
+        map_memory(device, reports->here, reports->bytes, PROT_READ | PROT_WRITE, problem);
+    return device->reports != NULL;
+}
+
 static bool map_windows(struct device *device, char *problem)
 {
     struct properties *properties = &device->properties;
@@ -211,7 +223,8 @@ bool device_open(struct device *device, char *problem)
         return false;
     }
     properties->setup.page = map_memory(device, properties->page, PAGE_BYTES, PROT_READ, problem);
-    return properties->setup.page != NULL && map_windows(device, problem);
+    return properties->setup.page != NULL && map_windows(device, problem) &&
+           map_reports(device, problem);
 }
 
 void device_write(const struct device *device, uint32_t offset, uint32_t value)
@@ -243,5 +256,6 @@ void device_quiet(struct device *device)
 
     if (read(device->interrupt, &count, sizeof(count)) == sizeof(count)) {
         device->is_armed = false;
+        device->doorbells++;
     }
 }

@@ -12,9 +12,11 @@
 struct device {
     char function[64]; /* an entry of PCI_FUNCTIONS */
     struct properties properties;
-    int config;    /* files; -1: not open */
-    int interrupt; /* readable after the doorbell rang */
-    bool is_armed; /* the doorbell interrupts */
+    int config;         /* files; -1: not open */
+    int interrupt;      /* readable after the doorbell rang */
+    bool is_armed;      /* the doorbell interrupts */
+    uint64_t doorbells; /* interrupts */
+    void *reports;      /* the memory properties.reports; NULL if it has none */
     volatile uint32_t *registers;
     struct device_memory_region regions[PROPERTIES_WINDOWS_MAX];
 };

@@ -9,6 +9,7 @@
 #include "backend/network.h"
 #include "device.h"
 #include "problem.h"
+#include "reports.h"
 #include "tap.h"
 #include <arch/shared_device_function.h>
 #include <errno.h>
@@ -59,6 +60,7 @@ struct backend {
     struct device devices[NETWORK_CLIENTS_MAX];
     unsigned count;
     struct tap tap;
+    struct reports reports;
 };
 
 struct options {
@@ -219,6 +221,7 @@ static void sleep_until_work(struct backend *backend)
         return;
     }
     if (network_sleep(&backend->network)) {
+        reports_finish(&backend->reports, time_now());
         wait_for_work(backend, until);
     }
     network_wake(&backend->network);
@@ -237,6 +240,7 @@ static _Noreturn void serve(struct backend *backend)
         } else if (now - worked >= POLL_NS) {
             sleep_until_work(backend);
         }
+        reports_tend(&backend->reports, now);
     }
 }
 
@@ -284,7 +288,11 @@ static bool start_network(struct backend *backend, char *problem)
     }
     reason = network_init(&backend->network, backend->clients, setups, backend->count, &operations,
                           backend, secret, time_now());
-    return reason == NULL || problem_set(problem, "no device is served: %s", reason);
+    if (reason != NULL) {
+        return problem_set(problem, "no device is served: %s", reason);
+    }
+    reports_begin(&backend->reports, &backend->network, backend->devices, secret, time_now());
+    return true;
 }
 
 static bool start(struct backend *backend, const struct options *options, char *problem)

@@ -80,6 +80,18 @@ static bool read_windows(const char *function, struct properties *properties)
     return true;
 }
 
+/* Reads the memory for reports, which the first device alone has. */
+static void read_reports(const char *function, struct properties_memory *reports)
+{
+    uint64_t longs[2];
+
+    if (pci_function_property(function, "bulkhead,reports", longs, sizeof(longs)) ==
+        sizeof(longs)) {
+        reports->here = be64toh(longs[0]);
+        reports->bytes = be64toh(longs[1]);
+    }
+}
+
 static bool read_mac(const char *function, struct network_client_setup *setup)
 {
     if (pci_function_property(function, "local-mac-address", setup->mac, sizeof(setup->mac)) !=
@@ -135,6 +147,7 @@ static bool read_setup(const char *function, struct network_client_setup *setup)
 bool properties_read(const char *function, struct properties *properties, char *problem)
 {
     memset(properties, 0, sizeof(*properties));
+    read_reports(function, &properties->reports);
     if (!read_name(function, "label", properties->label) ||
         !read_name(function, "bulkhead,client", properties->client) ||
         !read_number(function, "bulkhead,device", &properties->number) ||

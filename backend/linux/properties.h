@@ -17,11 +17,18 @@ struct properties_window {
     uint64_t bytes;
 };
 
+/* Memory of this Linux. */
+struct properties_memory {
+    uint64_t here; /* physical address */
+    uint64_t bytes;
+};
+
 struct properties {
     char label[PROPERTIES_NAME_BYTES];
     char client[PROPERTIES_NAME_BYTES];
-    uint32_t number; /* of the device in the description */
-    uint64_t page;   /* physical address in this Linux */
+    uint32_t number;                  /* of the device in the description */
+    uint64_t page;                    /* physical address in this Linux */
+    struct properties_memory reports; /* 0 bytes: none */
     unsigned window_count;
     struct properties_window windows[PROPERTIES_WINDOWS_MAX];
     /* All but `page` and `memory`. */

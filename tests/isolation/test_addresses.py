@@ -34,7 +34,6 @@ from support.written_system import boot
 from bulkhead.running.guest import GuestProcess
 from bulkhead.running.qemu import UserNetwork
 from bulkhead.settings import Settings
-from bulkhead.system import dax
 from bulkhead.system.assemble import assemble, read
 from bulkhead.system.board import PAGE_BYTES
 from bulkhead.system.board_tree import BoardTree, registers
@@ -81,7 +80,9 @@ def owned(place: Place, board: BoardTree) -> list[Mapping]:
     if kept := place.kept:
         found.append(Mapping(kept.region.start, kept.physical, kept.region.bytes, _MEMORY))
     if place.dax:
-        found.append(Mapping(place.dax.region.start, place.dax.physical, dax.HEAD_BYTES, _MEMORY))
+        found.append(
+            Mapping(place.dax.region.start, place.dax.head.start, place.dax.head.bytes, _MEMORY)
+        )
     return merged(sorted(found, key=lambda each: each.input))
 
 

@@ -4,19 +4,13 @@
 from __future__ import annotations
 
 import re
-import threading
 from collections.abc import Callable
-from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
 from scapy.packet import Packet
-from scapy.utils import PcapReader
 
-from bulkhead.capturing.capture_command import Capture, CaptureOptions, find_readers
-from bulkhead.capturing.machine_file import MachineFile
-from bulkhead.inspecting.network_report import PortCounters, read_network
-from bulkhead.inspecting.reports import Guest
+from bulkhead.inspecting.network_report import PortCounters
 from bulkhead.managing.partitions import Answer, Command
 from bulkhead.running import machine_memory
 from bulkhead.running.attach import facts_of
@@ -26,6 +20,7 @@ from bulkhead.settings import Settings
 from bulkhead.system.assemble import assemble, read
 from bulkhead.system.machine import machine
 from support.failover_system import MANAGER, requests_to
+from support.seen_back_end import SeenBackEnd
 from support.written_system import StartGuest
 
 BACK_END = 1  # number of the partition
@@ -88,7 +83,6 @@ class SharedCard:
 
     def __init__(self, start_guest: StartGuest, folder: Path, namespace: Namespace) -> None:
         """Boots the system, until both clients have their addresses."""
-        self._folder = folder
         tap = namespace.add_tap(MAC)
         file = folder / "system.toml"
         file.write_text(_SYSTEM)
@@ -97,9 +91,8 @@ class SharedCard:
         memory = folder / "memory"
         options = machine_memory.options(memory, board.memory_bytes)
         made = machine(system, board, assembled.image, lambda _: TapNetwork(tap.interface), options)
-        self.running = replace(
-            facts_of(assembled.layout), memory=str(memory), memory_start=board.memory
-        )
+        running = replace(facts_of(assembled.layout), memory=str(memory), memory_start=board.memory)
+        self._seen = SeenBackEnd(running, BACK_END, folder)
         self.guest = start_guest(made, namespace.prefix)
         self.guest.wait_for_match(r"(?m)^manager\| manager: listens", PATIENCE_S)
         self.guest.wait_for_match(r"(?m)^demo\| demo: http on 80", PATIENCE_S)
@@ -128,28 +121,8 @@ class SharedCard:
 
     def ports(self) -> dict[str, PortCounters]:
         """Return what the back-end has counted, by device."""
-        with closing(self._memory()) as memory:
-            counters = read_network(Guest(self.running.guests[BACK_END], "", memory.read))
-        assert counters is not None
-        return {port.device: port for port in counters.ports}
+        return self._seen.ports()
 
     def captured(self, client: str, meanwhile: Callable[[], None]) -> list[Packet]:
         """Capture the frames of a client, while something happens."""
-        file = self._folder / "capture.pcap"
-        with file.open("wb") as output, closing(self._memory()) as memory:
-            options = CaptureOptions(self.running.name, client, seconds=PATIENCE_S)
-            readers = find_readers(self.running, memory, options)
-            capture = Capture(readers, memory, options)
-            for reader in readers:
-                reader.poll()  # from now on
-            thread = threading.Thread(target=capture.write_to, args=(output,), daemon=True)
-            thread.start()
-            meanwhile()
-            capture.stop()
-            thread.join(PATIENCE_S)
-            for reader in readers:
-                reader.end()
-        return list(PcapReader(str(file)))
-
-    def _memory(self) -> MachineFile:
-        return MachineFile(self.running.memory, self.running.memory_start)
+        return self._seen.captured(client, meanwhile)

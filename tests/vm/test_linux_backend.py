@@ -12,14 +12,19 @@ import re
 import socket
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from threading import Event
 
 import pytest
+from scapy.layers.inet import TCP
 from support.demo_client import ECHO, HTTP, IPERF, DemoClient
+from support.seen_back_end import SeenBackEnd
 from support.written_system import StartGuest
 
 from bulkhead.peers import linux_backend, linux_guest
+from bulkhead.running import machine_memory
+from bulkhead.running.attach import facts_of
 from bulkhead.running.guest import GuestProcess
 from bulkhead.running.ports import free_ports
 from bulkhead.running.qemu import Forward, UserNetwork
@@ -79,14 +84,21 @@ wget -q -O /tmp/page http://10.0.2.15/status.json && echo "client: page"
 iperf -c 10.0.2.15 -t 3 -f k | grep sec | sed 's/^/client: /'
 iperf -c 10.0.2.17 -t 3 -f k -r -L 5002 | grep sec | sed 's/^/client: net: /'
 echo "client: the end"
+# Resets its device while no process serves it: 5 s without an answer.
+while ping -c 5 -W 1 10.0.2.15 > /dev/null; do sleep 0.5; done
+echo "client: reboots"
+reboot -f
 """
 _BOOT_S, _PATIENCE_S = 300, 120
 _KILLS = 5
 _CHUNK = 65536
 _MORE = 500_000
+_SETTLE_S = 1.0  # the process writes its counters within 10 ms; the host may be slow
 
 
-def _boot(start_guest: StartGuest, folder: Path) -> tuple[GuestProcess, dict[int, int]]:
+def _boot(
+    start_guest: StartGuest, folder: Path
+) -> tuple[GuestProcess, dict[int, int], SeenBackEnd]:
     backend = linux_backend.prepare()
     client = linux_guest.with_script(linux_guest.prepare(), "use", _USE)
     file = folder / "system.toml"
@@ -97,7 +109,11 @@ def _boot(start_guest: StartGuest, folder: Path) -> tuple[GuestProcess, dict[int
     assembled = assemble(system, board, Settings())
     ports = dict(zip((ECHO, HTTP, IPERF), free_ports(3), strict=True))
     network = UserNetwork([Forward(inside, outside) for inside, outside in ports.items()])
-    return start_guest(machine(system, board, assembled.image, lambda _: network)), ports
+    memory = folder / "memory"
+    options = machine_memory.options(memory, board.memory_bytes)
+    running = replace(facts_of(assembled.layout), memory=str(memory), memory_start=board.memory)
+    guest = start_guest(machine(system, board, assembled.image, lambda _: network, options))
+    return guest, ports, SeenBackEnd(running, 0, folder)
 
 
 class _Stream:
@@ -152,11 +168,39 @@ def _check_problems(guest: GuestProcess) -> None:
         guest.wait_for_next_match(r"(?m)^net\| .*status 2", _PATIENCE_S)
 
 
+def _check_seen(seen: SeenBackEnd, client: DemoClient) -> None:
+    """Read counters and a mirror of the process, as of the back-end of our kernel."""
+    before = seen.ports()
+    assert (before["lan-control"].client, before["lan-control"].link) == ("control", "up")
+    assert before["lan-linux"].starts > 0
+    assert before[""].link == "up"
+
+    def ask() -> None:
+        assert client.get("/")[0] == 200
+
+    packets = seen.captured("control", ask)
+    assert any(HTTP in (each.sport, each.dport) for each in packets if TCP in each)
+    time.sleep(_SETTLE_S)
+    after = seen.ports()
+    assert after["lan-control"].sent.frames > before["lan-control"].sent.frames
+    assert after["lan-control"].sent.bytes > before["lan-control"].sent.bytes
+    assert after["lan-control"].interrupts > before["lan-control"].interrupts
+
+
+def _reboot_client_without_process(guest: GuestProcess) -> None:
+    """Restart a client while no process serves its device: nothing waits for a killed one."""
+    guest.type_text("killall -9 backend bulkhead-backend\r")
+    guest.wait_for_next_match(r"(?m)^linux\| client: reboots", _PATIENCE_S)
+    guest.wait_for_next_match(r"(?m)^bulkhead\| linux restarts", _PATIENCE_S)
+    guest.type_text("bulkhead-backend --tap tap0 &\r")
+    guest.wait_for_next_match(r"(?m)^linux\| .*client: the end", _BOOT_S)
+
+
 # Kernels may have to be fetched.
 @pytest.mark.timeout(1200)
 def test_clients_survive_the_death_of_the_process(start_guest: StartGuest, tmp_path: Path) -> None:
     """More than 10 s: two Linux boot, and the process is killed under traffic."""
-    guest, ports = _boot(start_guest, tmp_path)
+    guest, ports, seen = _boot(start_guest, tmp_path)
     guest.wait_for_match(r"(?m)^net\| .*bulkhead-backend: link up", _BOOT_S)
     guest.wait_for_match(r"(?m)^linux\| .*client: the end", _BOOT_S)
     console = guest.console()
@@ -166,6 +210,7 @@ def test_clients_survive_the_death_of_the_process(start_guest: StartGuest, tmp_p
     assert len(re.findall(r"client: net: \[.*bits/sec", console)) == 2
     client = DemoClient(ports=ports)
     assert client.get("/")[0] == 200
+    _check_seen(seen, client)
     _check_problems(guest)
     links = guest.console().count("control| net: link")
     stream = _Stream(client)
@@ -182,5 +227,7 @@ def test_clients_survive_the_death_of_the_process(start_guest: StartGuest, tmp_p
             stream.stop()
         running.result(_BOOT_S)
     assert client.get("/")[0] == 200
+    _check_seen(seen, client)  # those of the last process
     assert guest.console().count("control| net: link") == links  # a pause, and nothing else
+    _reboot_client_without_process(guest)
     assert "Oops" not in guest.console()

@@ -219,10 +219,10 @@ def test_back_end_that_has_not_started(system: Machine) -> None:
 
 
 def test_back_end_in_linux(system: Machine) -> None:
-    """It has no reports."""
+    """No process of it has published reports."""
     system.back_end.content[:] = bytes(len(system.back_end.content))
     system.mirror()
-    with pytest.raises(UserError, match="'net' does not execute the program backend of our kernel"):
+    with pytest.raises(UserError, match="'net' executes neither the program backend"):
         system.readers("a")
 
 

@@ -85,6 +85,21 @@ def test_capture_reaches_the_memory_of_a_back_end(output: Path) -> None:
     assert found["staging_bytes"] == 0  # there is no manager
 
 
+def test_reports_of_a_process_are_in_the_dax_memory(output: Path) -> None:
+    layout = made(output, _PARTITIONS + _DEVICE + "dax = true\n")
+    place = layout.places[0]
+    assert place.dax
+    assert place.dax.reports
+    running = attach.facts_of(layout)
+    memory = running.backend_memory(running.guests[0])
+    assert (memory.partition, memory.start) == ("net", place.dax.reports.start)
+    assert memory.physical - place.dax.head.start == memory.start - place.dax.region.start
+    assert memory.physical + memory.bytes == place.dax.head.end
+    assert memory.kernel == memory.start  # where the locator is
+    assert running.backend_memory(running.guests[1]) == running.guests[1]
+    facts(output, layout)
+
+
 def test_file_of_another_process_is_no_memory(output: Path) -> None:
     """The number of a process that has ended may be another's now."""
     layout = made(output, _PARTITIONS + _DEVICE)

@@ -375,9 +375,9 @@ def test_head_of_dax_memory_is_memory_of_the_partition(tmp_path: Path) -> None:
         head = partition.memories[1]
         assert partition.memory_count == 2
         assert (head.guest, head.bytes) == (place.dax.region.start, 2 * _PAGE)
-        assert head.physical == place.dax.physical
+        assert head.physical == place.dax.head.start
     assert described.partitions[2].memory_count == 1
-    heads = [Range(place.dax.physical, 2 * _PAGE) for place in placed.places if place.dax]
+    heads = [place.dax.head for place in placed.places if place.dax]
     memories = [Range(each.physical, each.memory.bytes) for each in placed.places]
     channels = [each.physical for each in placed.channels]
     assert _are_apart([placed.hypervisor, *memories, *channels, *heads])

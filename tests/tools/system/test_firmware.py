@@ -56,7 +56,7 @@ def _made(board: BoardTree) -> Layout:
 
 
 def _owned(made: Layout) -> list[Range]:
-    heads = [Range(each.dax.physical, 4096) for each in made.places if each.dax]
+    heads = [each.dax.head for each in made.places if each.dax]
     memories = [Range(each.physical, each.memory.bytes) for each in made.places]
     return [made.hypervisor, *memories, *heads, *(each.physical for each in made.channels)]
 

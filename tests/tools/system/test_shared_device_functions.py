@@ -90,7 +90,8 @@ def test_pages_and_windows_are_in_the_dax_memory(channels: tuple[Channel, ...]) 
     inside = [part for each in (lan, safe) for part in (each.page, each.window)]
     inside += [end.region for end in net.channels]
     assert all(_is_in(each, region) for each in inside)
-    assert _are_apart([Range(region.start, dax.HEAD_BYTES), *inside])
+    assert net.dax.reports == Range(region.start + dax.HEAD_BYTES, dax.REPORTS_BYTES)
+    assert _are_apart([Range(region.start, dax.HEAD_BYTES), net.dax.reports, *inside])
     devices = [Range(*each) for each in _BOARD.occupied()]
     outside = [net.memory, region, net.channel_host, plain.page, plain.window, *devices]
     assert _are_apart(outside)
@@ -125,6 +126,9 @@ def test_devicetree(tmp_path: Path) -> None:
     assert registers(top["pmem"]) == ((net.dax.region.start, net.dax.region.bytes),)
     nodes = top["pcie"].nodes
     assert sorted(nodes) == ["channel@0,0", "shared-device@11,0", "shared-device@12,0"]
+    reports = nodes["shared-device@11,0"].props["bulkhead,reports"].value
+    assert net.dax.reports
+    assert reports == struct.pack(">QQ", net.dax.reports.start, net.dax.reports.bytes)
     for number, device in ((1, _ALL), (2, _POOL)):
         props, end = nodes[f"shared-device@{16 + number:x},0"].props, net.shared_backends[number]
         assert words(props["reg"]) == [(16 + number) << 11, 0, 0, 0, 0]
@@ -134,6 +138,7 @@ def test_devicetree(tmp_path: Path) -> None:
         assert props["bulkhead,memory"].value == struct.pack(">QQQ", *expected)
         assert props["local-mac-address"].value == device.mac
         assert not {"compatible", "interrupts"} & {*props}
+        assert ("bulkhead,reports" in props) == (number == 1)  # one memory, in the first node
         routes = words(top["pcie"].props["interrupt-map"])
         at = routes.index((16 + number) << 11)
         assert routes[at + 3] == 1

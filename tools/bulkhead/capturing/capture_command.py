@@ -143,7 +143,7 @@ def find_readers(
     for place in running.guests:
         if place.partition not in running.backends:
             continue
-        guest = Guest(place, "", memory.read)
+        guest = Guest(running.backend_memory(place), "", memory.read)
         clients = _clients_of(guest)
         known |= {each.client for each in clients} | {each.device for each in clients}
         ports = [each.port for each in clients if options.client in (each.client, each.device)]
@@ -163,8 +163,9 @@ def find_readers(
 def _clients_of(guest: Guest) -> list[PortCounters]:
     if list_reports(guest) is None:
         raise UserError(
-            f"{guest.title} does not execute the program backend of our kernel",
-            "capture in that partition: in Linux for example by tcpdump",
+            f"{guest.title} executes neither the program backend of our kernel, nor a "
+            "bulkhead-backend that serves its first device",
+            "start it, or capture in that partition: in Linux for example by tcpdump",
         )
     counters = read_network(guest)
     if counters is None:

@@ -97,7 +97,8 @@ def _read(running: Running, qmp: QmpClient) -> _Sample:
         try:
             vcpus[memory.partition] = read_vcpus(guest)
             if memory.partition in running.backends:
-                network = read_network(guest)
+                back_end = Guest(running.backend_memory(memory), "", physical_memory(qmp))
+                network = read_network(back_end)
                 networks |= {memory.partition: network} if network else {}
         except UnreadableMachine:
             raise

@@ -11,9 +11,10 @@ _BACKEND = ROOT / "backend"
 _CHANNEL = ROOT / "channel/linux"
 _DRIVER = "uio_pci_generic"
 _MODULES = [_DRIVER, "of_pmem", "nd_pmem", "device_dax", "dax_pmem", "tun", "bridge"]
-# Connects the card with the clients, and starts the program again when it ends. The bridge gets the
-# card's address, by which the network knows this machine. The processes of iperf have started with
-# an address that is the bridge's then.
+# Connects the card with the clients, and starts the program again when it ends: at once after a
+# kill (137 is 128 and SIGKILL), else after a pause. The bridge gets the card's address, by which
+# the network knows this machine. The processes of iperf have started with an address that is the
+# bridge's then.
 _SCRIPT = f"""
 echo 1af4 10f0 > /sys/bus/pci/drivers/{_DRIVER}/new_id
 brctl addbr br0
@@ -34,8 +35,9 @@ if [ -n "$router" ]; then ip route add default via "$router"; fi
 ) &
 while true; do
     bulkhead-backend --tap tap0 "$@"
-    echo "backend: ended with $?"
-    sleep 0.1
+    status=$?
+    echo "backend: ended with $status"
+    if [ $status != 137 ]; then sleep 0.1; fi
 done
 """
 
@@ -49,7 +51,7 @@ def prepare() -> LinuxImage:
     sources += [_CHANNEL / f"{name}.c" for name in ("dax", "lock", "pci_function")]
     includes = [
         _BACKEND / "include", _BACKEND / "linux", _CHANNEL, ROOT / "virtio/include",
-        ROOT / "virtio", ROOT / "arch/include",
+        ROOT / "virtio", ROOT / "arch/include", ROOT / "kernel/include",
     ]  # fmt: skip
     image = linux_guest.with_program(image, "bulkhead-backend", sources, includes)
     return linux_guest.with_script(image, "backend", _SCRIPT)

@@ -83,11 +83,18 @@ class Running:
     staging_bytes: int = 0
     channels: list[ChannelMemory] = field(default_factory=list)
     backends: list[str] = field(default_factory=list)  # that serve shared network devices
+    # The memory of a partition's process that serves them, from which its reports begin.
+    process_reports: list[GuestMemory] = field(default_factory=list)
 
     @property
     def partitions(self) -> list[str]:
         """The names of the partitions, in the order of the file."""
         return [guest.partition for guest in self.guests]
+
+    def backend_memory(self, guest: GuestMemory) -> GuestMemory:
+        """Return the memory with the reports of a back-end: that of its guest, or its process."""
+        found = (each for each in self.process_reports if each.partition == guest.partition)
+        return next(found, guest)
 
 
 @dataclass(frozen=True)
@@ -148,7 +155,17 @@ def facts_of(layout: Layout) -> Running:
         backends=sorted(
             {each.backend for each in layout.system.shared_devices if each.kind is SharedKind.NET}
         ),
+        process_reports=list(_process_reports(layout)),
     )
+
+
+def _process_reports(layout: Layout) -> Iterator[GuestMemory]:
+    for place in layout.places:
+        if place.dax and (reports := place.dax.reports):
+            physical = place.dax.head.end - reports.bytes
+            yield GuestMemory(
+                place.partition.name, reports.start, reports.bytes, physical, reports.start
+            )
 
 
 @contextlib.contextmanager
@@ -261,7 +278,8 @@ def _read_facts(name: str) -> Running:
         facts = json.loads(_facts(name).read_text())
         guests = [GuestMemory(**guest) for guest in facts.pop("guests")]
         channels = [ChannelMemory(**channel) for channel in facts.pop("channels")]
-        return Running(**facts, guests=guests, channels=channels)
+        reports = [GuestMemory(**memory) for memory in facts.pop("process_reports")]
+        return Running(**facts, guests=guests, channels=channels, process_reports=reports)
     except (OSError, ValueError, TypeError, KeyError):
         raise UserError(
             f"the facts about system '{name}' in {_facts(name)} are damaged", "start it again"

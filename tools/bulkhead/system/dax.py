@@ -17,6 +17,9 @@ ALIGNMENT = 2 << 20
 # Linux reserves two pages for the info block, which is in the second one.
 HEAD_BYTES = 2 * PAGE_BYTES
 INFO_OFFSET = PAGE_BYTES
+# Memory behind these pages, in which a process that serves shared devices has its counters and a
+# mirror of frames, for stat, top and capture. What follows is aligned for large blocks.
+REPORTS_BYTES = ALIGNMENT - HEAD_BYTES
 
 _INFO = struct.Struct("<16s16s16sIHHQQIIIIIH3994xQ")
 _SIGNATURE = b"NVDIMM_DAX_INFO"

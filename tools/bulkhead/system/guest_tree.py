@@ -418,7 +418,9 @@ def _channel_host(place: Place, host: Range, board: BoardTree) -> Iterator[str]:
     for end in functions:
         yield from _function_node(end)
     for each in served:
-        yield from shared_device_function_node(each, each.device_number << _DEVICE_SHIFT)
+        # The process that serves the first device has the memory for reports.
+        reports = place.dax.reports if place.dax and each is served[0] else None
+        yield from shared_device_function_node(each, each.device_number << _DEVICE_SHIFT, reports)
     yield "\t};"
 
 

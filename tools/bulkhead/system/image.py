@@ -248,7 +248,7 @@ def _describe_health(health: Health, place: Place) -> description.Health:
 def _memories(place: Place) -> Iterator[description.Memory]:
     yield description.Memory(place.memory.start, place.physical, place.memory.bytes)
     if place.dax:
-        yield description.Memory(place.dax.region.start, place.dax.physical, dax.HEAD_BYTES)
+        yield description.Memory(place.dax.region.start, place.dax.head.start, place.dax.head.bytes)
     if place.kept:
         region = place.kept.region
         yield description.Memory(region.start, place.kept.physical, region.bytes, kept=1)

@@ -136,12 +136,21 @@ class ChannelEnd:
 
 @dataclass(frozen=True)
 class DaxMemory:
-    """The memory that a partition's Linux maps by DAX: an info block, then channels, and the pages
-    and windows of shared devices that its processes serve (dax.py).
+    """The memory that a partition's Linux maps by DAX: a head, then channels, and the pages and
+    windows of shared devices that its processes serve (dax.py).
+
+    The head is the partition's own. It has the info block, and memory for the reports of a process
+    that serves shared devices.
     """
 
     region: Range  # guest addresses
-    physical: int  # of the first dax.HEAD_BYTES of it
+    head: Range  # physical addresses
+
+    @property
+    def reports(self) -> Range | None:
+        """The guest addresses of the memory for reports."""
+        count = self.head.bytes - dax.HEAD_BYTES
+        return Range(self.region.start + dax.HEAD_BYTES, count) if count else None
 
 
 @dataclass(frozen=True)
@@ -407,7 +416,17 @@ def _standby_kept_bytes(system: System, partition: Partition) -> int:
 
 def _dax_partitions(system: System) -> set[str]:
     ends = {name for channel in system.channels for name in channel.dax}
-    return ends | {device.backend for device in system.shared_devices if device.dax}
+    return ends | _process_backends(system)
+
+
+def _process_backends(system: System) -> set[str]:
+    """Return the partitions of which a process serves shared devices."""
+    return {device.backend for device in system.shared_devices if device.dax}
+
+
+def _dax_head_bytes(system: System, partition: Partition) -> int:
+    has_reports = partition.name in _process_backends(system)
+    return dax.HEAD_BYTES + (dax.REPORTS_BYTES if has_reports else 0)
 
 
 def _place_memory(
@@ -462,20 +481,21 @@ def _place_channels(
     )
 
 
-def _place_dax_heads(system: System, free: list[Range]) -> dict[str, int]:
+def _place_dax_heads(system: System, free: list[Range]) -> dict[str, Range]:
     """Return the physical addresses of the heads of DAX memories, by partition."""
-    placed: dict[str, int] = {}
+    placed: dict[str, Range] = {}
     for partition in system.partitions:
         if partition.name not in _dax_partitions(system):
             continue
-        start = take_lowest(free, dax.HEAD_BYTES, PAGE_BYTES)
+        count = _dax_head_bytes(system, partition)
+        start = take_lowest(free, count, PAGE_BYTES)
         if start is None:
             raise UserError(
                 f"{system.file}:{partition.line}: partition '{partition.name}': no "
-                f"{dax.HEAD_BYTES >> 10} KiB of memory are left for its info block of DAX",
+                f"{count >> 10} KiB of memory are left for its info block of DAX",
                 "give a partition less memory",
             )
-        placed[partition.name] = start
+        placed[partition.name] = Range(start, count)
     return placed
 
 
@@ -528,7 +548,7 @@ def _place(
     files: Files,
     physical: int,
     channels: tuple[ChannelPlace, ...],
-    dax_head: int | None,
+    dax_head: Range | None,
     kept_physical: int | None,
     spare: Iterator[int],
     windows: Iterator[tuple[int, Range]],
@@ -562,7 +582,8 @@ def _place(
     standby_kept = _standby_kept(system, partition, taken)
     parts = _dax_parts(partition, channels, shared, shared_memories)
     mapped = _dax_region(system, partition, parts, taken)
-    in_dax = _dax_places(mapped.start if mapped else 0, parts)
+    head_end = (mapped.start if mapped else 0) + _dax_head_bytes(system, partition)
+    in_dax = _dax_places(head_end, parts)
     ends = _channel_ends(system, partition, taken, in_dax, channels, spare)
     clients = tuple(
         _shared_client(system, partition, each, board, taken, spare)
@@ -805,7 +826,8 @@ def _dax_region(
     """
     if not parts:
         return None
-    count = round_up(list(_dax_places(0, parts))[-1].end, dax.ALIGNMENT)
+    head = _dax_head_bytes(system, partition)
+    count = round_up(list(_dax_places(head, parts))[-1].end, dax.ALIGNMENT)
     last = parts[-1]
     region = _guest_region(
         system, last.line, last.whose, last.fix, partition, count, dax.ALIGNMENT, taken
@@ -815,8 +837,8 @@ def _dax_region(
 
 
 def _dax_places(start: int, parts: list[_DaxPart]) -> Iterator[Range]:
-    """Yield the places of the parts of a DAX memory that begins at `start`."""
-    at = start + dax.HEAD_BYTES
+    """Yield the places of the parts of a DAX memory whose head ends at `start`."""
+    at = start
     for part in parts:
         found = Range(round_up(at, alignment_of(part.bytes)), part.bytes)
         yield found

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from bulkhead.system.board import PAGE_BYTES
 from bulkhead.system.board_tree import BoardTree, registers
-from bulkhead.system.dax import HEAD_BYTES
 from bulkhead.system.layout import Layout, Place
 from bulkhead.system.problems import size
 
@@ -150,7 +149,10 @@ def _owner(place: Place, board: BoardTree) -> Owner:
         for end in place.channels
         for section in end.place.parts(end.place.physical.start)[1:][end.number : end.number + 1]
     ]
-    blocks = [Region(place.dax.physical, HEAD_BYTES, "info block of channels")] if place.dax else []
+    blocks = []
+    if place.dax:
+        what = "reports of shared devices" if place.dax.reports else "info block of channels"
+        blocks = [Region(place.dax.head.start, place.dax.head.bytes, what)]
     kept = []
     if place.kept:
         what = f"kept memory, guest {place.kept.region.start:#x}"

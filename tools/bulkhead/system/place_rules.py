@@ -19,7 +19,6 @@ from bulkhead.layouts.hypervisor import (
 )
 from bulkhead.system.board import PAGE_BYTES
 from bulkhead.system.board_tree import REDISTRIBUTOR_BYTES, BoardTree, registers
-from bulkhead.system.dax import HEAD_BYTES
 from bulkhead.system.description import CORES_MAX, HOST_ECAM_BYTES, HOST_WINDOW_BYTES
 from bulkhead.system.layout import Layout, Place
 from bulkhead.system.model import Partition
@@ -95,7 +94,7 @@ def _physical(place: Place, board: BoardTree) -> Iterator[_Named]:
     name = place.partition.name
     yield Range(place.physical, place.memory.bytes), f"memory of partition '{name}'"
     if place.dax:
-        yield Range(place.dax.physical, HEAD_BYTES), f"the info block of partition '{name}'"
+        yield place.dax.head, f"the info block of partition '{name}'"
     if place.kept:
         physical = Range(place.kept.physical, place.kept.region.bytes)
         yield physical, f"kept memory of partition '{name}'"

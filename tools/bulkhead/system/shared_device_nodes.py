@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from bulkhead.system.board_tree import BoardTree
 from bulkhead.system.layout import Place
 from bulkhead.system.model import ALL_VLANS, Senders, SharedDevice, SharedKind
+from bulkhead.system.ranges import Range
 from bulkhead.system.shared_device_block import SECTOR_BYTES
 from bulkhead.system.shared_device_kinds import virtio_of
 from bulkhead.system.shared_device_places import SharedDeviceBackend, SharedDeviceClient
@@ -57,14 +58,19 @@ def _client(client: SharedDeviceClient, board: BoardTree) -> Iterator[str]:
     yield "\t};"
 
 
-def shared_device_function_node(backend: SharedDeviceBackend, address: int) -> Iterator[str]:
+def shared_device_function_node(
+    backend: SharedDeviceBackend, address: int, reports: Range | None
+) -> Iterator[str]:
     """Yield the node of a shared device's PCI function, without what PCI itself tells.
 
-    `address`: of the function, the first cell of its `reg`.
+    `address`: of the function, the first cell of its `reg`. `reports`: memory for the reports of
+    the process that serves it.
     """
     yield f"\t\tshared-device@{backend.device_number:x},0 {{"
     yield f"\t\t\treg = <{address:#x} 0 0 0 0>;"
     yield f"\t\t\tbulkhead,page = {cells_source(number_cells(backend.page.start))};"
+    if reports:
+        yield f"\t\t\tbulkhead,reports = {cells_source(range_cells(reports))};"
     yield from _properties(backend, "\t\t\t")
     yield "\t\t};"
 
