@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from functools import partial
 
 from bench.backend import counters, frames
-from bench.backend.systems import BACKENDS, CONTROL, NET, Assembled, Backend, prepare
+from bench.backend.backends import BACKENDS, Backend
+from bench.backend.systems import CONTROL, Assembled, prepare
 
 from bulkhead.building.build import Variant
 from bulkhead.measuring.bench import BenchContext, BenchResult, Number
@@ -57,14 +58,14 @@ def run(context: BenchContext) -> BenchResult:
 
 
 def _system(context: BenchContext, backend: Backend, load: Load) -> Assembled:
-    programs = {NET: dict(backend.changes)}
+    programs = {}
     for number, bytes_ in enumerate(load.bytes_):
         words = f"ip=10.77.0.{20 + number}/24 bytes={bytes_}"
         programs[f"client{number}"] = {"arguments": words}
     ready = [rf"client{number}\| sender: sends" for number in range(_CLIENTS)]
     return prepare(
         context, "four.toml", f"four-{load.name}-{backend.name}", programs, ready,
-        weights=load.weights, icount=True,
+        backend, weights=load.weights, icount=True,
     )  # fmt: skip
 
 

@@ -13,21 +13,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import psutil
+from bench.backend.backends import BACKENDS, FOLDER, LINUX_ARGUMENTS, NET, Backend, Ends
 from bench.backend.kills import KILLS, SEED
-from bench.backend.systems import (
-    BACKENDS,
-    CLIENT,
-    CLIENTS,
-    FOLDER,
-    LINUX,
-    LINUX_ARGUMENTS,
-    NET,
-    Backend,
-    Program,
-    changed,
-    given,
-    with_echo,
-)
+from bench.backend.systems import CLIENT, CLIENTS, LINUX, Program, changed, given, served, with_echo
 from bench.recovery.pair import FREQUENCY
 
 from bulkhead.measuring import real_time
@@ -39,7 +27,7 @@ from bulkhead.system import machine as system_machine
 from bulkhead.system.assemble import assemble, read
 
 _CLIENT_ADDRESS, _PROBER_ADDRESS = "10.0.0.1", "10.0.0.2"
-_PROBER, _KILLER = "prober", "killer"
+_PROBER = "prober"
 _MILLISECOND = 1_000_000
 # Nanoseconds: when the first window begins, from one to the next, and the length of each. Restarts
 # more than a second apart begin at once (gap.toml).
@@ -88,7 +76,7 @@ def _measure(context: BenchContext, backend: Backend, client: Program) -> list[G
         guest.wait_for_match(rf"(?m)^{_PROBER}\| prober: done|FAIL", _TIMEOUT_S)
         console = guest.console()
     gaps = parse(console)
-    restarts = len(re.findall(rf"(?m)^bulkhead\| {NET} restarts$", console))
+    restarts = len(re.findall(backend.ended, console))
     if "FAIL" in console or len(gaps) != KILLS or restarts != KILLS:
         raise GuestError(f"{KILLS} ends, {restarts} restarts and {len(gaps)} reports in {name}")
     return gaps
@@ -108,24 +96,22 @@ def _put_devices_first(guest: GuestProcess) -> None:
 
 def _machine(context: BenchContext, backend: Backend, client: Program, name: str) -> Machine:
     image = linux_guest.with_program(linux_guest.prepare(), _PROBER, [FOLDER / "prober.c"], [])
-    words = [_CLIENT_ADDRESS, KILLS, _FIRST, _PAUSE, _WINDOW]
+    asked = backend.asked_ms * _MILLISECOND
+    words = [_CLIENT_ADDRESS, KILLS, _FIRST, _PAUSE, _WINDOW, asked]
     run = ",".join(["run=/bin/prober", *map(str, words)])
-    system, board = read(str(FOLDER / "gap.toml"))
+    system, board = read(str(FOLDER / backend.gap_file))
     target = [each.name for each in system.partitions].index(NET)
-    killer = (
-        f"target={target} kills={KILLS} seed={SEED} first={_FIRST} pause={_PAUSE} window={_WINDOW}"
-    )
+    ends = Ends(target, KILLS, SEED, _FIRST, _PAUSE, _WINDOW)
     program = with_echo(client) if client is LINUX else client
     programs = {
-        NET: backend.changes,
         CLIENT: given(program, _CLIENT_ADDRESS),
-        _KILLER: {"arguments": killer},
+        **backend.killer(ends),
         _PROBER: {
             "initrd": image.initrd,
             "arguments": f"{LINUX_ARGUMENTS} address={_PROBER_ADDRESS} {run}",
         },
     }
-    system = changed(system, f"bench-backend-{name}", programs)
+    system = changed(served(system, backend), f"bench-backend-{name}", programs)
     assembled = assemble(system, board, context.settings)
     made = system_machine.machine(system, board, assembled.image, lambda _: HubNetwork(()))
     # As in bench/recovery/pair.py: with an ioeventfd QEMU would skip idle time before it has looked

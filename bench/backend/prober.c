@@ -4,10 +4,11 @@
  * end it sends an echo request (RFC 792) each millisecond, TCP data as fast as they are taken, and
  * messages to the echo service (RFC 862, TCP), which it compares.
  *
- *     prober ADDRESS KILLS FIRST PAUSE WINDOW
+ *     prober ADDRESS KILLS FIRST PAUSE WINDOW AFTER
  *
  * The times are nanoseconds by the board's counter: end I comes within WINDOW after FIRST + I *
- * PAUSE (guests/killer.c). Output:
+ * PAUSE (guests/killer.c). The client is asked until some time after the window, and longer while
+ * it does not reply, at most until AFTER behind the window. Output:
  *
  *     prober: end I: gap G ns, P probes, R replies, M messages, W wrong, L lost
  *     prober: done
@@ -36,9 +37,11 @@
 #define MILLISECOND 1000000ull
 /* Between two echo requests. */
 #define PERIOD MILLISECOND
-/* Time before and after a window in which the client is asked. */
+/* Time before and after a window in which the client is asked. It is asked longer, until replies
+ * come again, if there was none for QUIET. */
 #define BEFORE (5 * MILLISECOND)
 #define AFTER  (60 * MILLISECOND)
+#define QUIET  (20 * MILLISECOND)
 /* The load is connected so long before the first window: iperf closes an idle connection. */
 #define LOAD_BEFORE   (500 * MILLISECOND)
 #define CONNECT_PAUSE (100 * MILLISECOND)
@@ -56,7 +59,9 @@ struct counts {
 
 static struct sockaddr_in target;
 static struct counts counts;
-static uint64_t begin_time, end_time; /* of the present asking, by CLOCK_MONOTONIC */
+/* Of the present asking, by CLOCK_MONOTONIC. end_time may grow until latest_end. */
+static uint64_t begin_time, latest_end;
+static _Atomic uint64_t end_time;
 static int echo_connection = -1, load_connection = -1;
 static uint64_t message_seed = 88172645463325252ull;
 
@@ -202,6 +207,16 @@ static void note_reply(uint64_t at)
     counts.last_reply = at;
 }
 
+/* Asks longer if the client does not reply shortly before the end. */
+static void extend(void)
+{
+    uint64_t time = now(), end = end_time;
+
+    if (time + QUIET >= end && time - counts.last_reply > QUIET && end < latest_end) {
+        end_time = end + QUIET < latest_end ? end + QUIET : latest_end;
+    }
+}
+
 static void *receive_replies(void *argument)
 {
     int probes = *(int *)argument;
@@ -212,6 +227,7 @@ static void *receive_replies(void *argument)
         const struct iphdr *ip = (const struct iphdr *)packet;
         struct icmphdr reply;
 
+        extend();
         bytes = recv(probes, packet, sizeof(packet), 0);
         if (bytes < (ssize_t)(sizeof(*ip) + sizeof(reply))) {
             continue; /* also after the time-out of the socket */
@@ -236,13 +252,14 @@ static void start(pthread_t *thread, void *(*function)(void *), void *argument, 
     }
 }
 
-/* Asks the client around an end, which comes in the window that begins at `begin`. */
-static void ask_around(int probes, uint64_t begin, uint64_t window)
+/* Asks the client around a window, at the latest until `latest`. */
+static void ask_around(int probes, uint64_t begin, uint64_t window, uint64_t latest)
 {
     pthread_t threads[4];
 
     begin_time = begin - BEFORE;
     end_time = begin + window + AFTER;
+    latest_end = latest;
     counts = (struct counts){.last_reply = begin_time};
     start(&threads[0], send_probes, &probes, PRIORITY);
     start(&threads[1], receive_replies, &probes, PRIORITY);
@@ -264,18 +281,19 @@ static int open_probes(void)
 
 int main(int count, char **arguments)
 {
-    uint64_t first, pause, window, offset;
+    uint64_t first, pause, window, after, offset;
     unsigned kills;
     int probes;
 
-    if (count != 6 || inet_aton(arguments[1], &target.sin_addr) == 0) {
-        (void)fputs("prober: ADDRESS KILLS FIRST PAUSE WINDOW\n", stderr);
+    if (count != 7 || inet_aton(arguments[1], &target.sin_addr) == 0) {
+        (void)fputs("prober: ADDRESS KILLS FIRST PAUSE WINDOW AFTER\n", stderr);
         return 2;
     }
     kills = (unsigned)atoi(arguments[2]);
     first = strtoull(arguments[3], NULL, 0);
     pause = strtoull(arguments[4], NULL, 0);
     window = strtoull(arguments[5], NULL, 0);
+    after = strtoull(arguments[6], NULL, 0);
     (void)setvbuf(stdout, NULL, _IOLBF, 0);
     (void)signal(SIGPIPE, SIG_IGN);
     target.sin_family = AF_INET;
@@ -292,7 +310,7 @@ int main(int count, char **arguments)
         uint64_t begin = first + i * pause - offset;
 
         sleep_until(begin - BEFORE);
-        ask_around(probes, begin, window);
+        ask_around(probes, begin, window, begin + window + after);
         (void)printf("prober: end %u: gap %llu ns, %u probes, %u replies, %u messages, %u wrong, "
                      "%u lost\n",
                      i + 1, (unsigned long long)counts.gap, counts.probes, counts.replies,

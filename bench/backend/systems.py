@@ -4,9 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+
+from bench.backend.backends import FOLDER, LINUX_ARGUMENTS, NET, Backend, Changes
 
 from bulkhead.building.build import Variant, guest_image
 from bulkhead.measuring.bench import BenchContext
@@ -22,12 +24,9 @@ from bulkhead.system.assemble import assemble, read
 from bulkhead.system.layout import Layout
 from bulkhead.system.model import Partition, System
 
-FOLDER = BENCHES / "backend"
-NET, CLIENT, CONTROL = "net", "client", "control"
+CLIENT, CONTROL = "client", "control"  # partitions
 ADDRESS = "10.77.0.10"  # of the first tap's guest
 _START_TIMEOUT_S = 240
-# Mitigations and KASLR are off as in bench linux.
-LINUX_ARGUMENTS = "quiet panic=-1 nokaslr norandmaps mitigations=off"
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,18 +105,6 @@ def with_echo(program: Program) -> Program:
     )
 
 
-@dataclass(frozen=True, eq=False)
-class Backend:
-    """A program for the partition that owns the card. Its keys in the summary have the prefix."""
-
-    name: str
-    prefix: str
-    changes: Mapping[str, Any] = field(default_factory=dict)
-
-
-BACKENDS = (Backend("kernel", ""),)
-
-
 @dataclass(frozen=True)
 class Assembled:
     """A system that can be booted on a tap: `guest` for bulkhead.measuring.side_by_side."""
@@ -131,7 +118,7 @@ class Assembled:
         return [each.name for each in self.system.partitions].index(name)
 
 
-def changed(system: System, name: str, programs: Mapping[str, Mapping[str, Any]]) -> System:
+def changed(system: System, name: str, programs: Changes) -> System:
     """Return the system with another name, and with changes of its partitions.
 
     `arguments` of a change stand behind those of the file.
@@ -145,6 +132,13 @@ def changed(system: System, name: str, programs: Mapping[str, Mapping[str, Any]]
     return replace(system, name=name, partitions=tuple(map(change, system.partitions)))
 
 
+def served(system: System, backend: Backend) -> System:
+    """Return the system with a back-end."""
+    devices = tuple(replace(each, dax=backend.dax) for each in system.shared_devices)
+    system = changed(system, system.name, {NET: backend.changes})
+    return replace(system, shared_devices=devices)
+
+
 def given(program: Program, address: str) -> dict[str, Any]:
     """Return the changes of a partition that runs the program with an address."""
     words = [program.changes.get("arguments", ""), program.address.format(address)]
@@ -155,8 +149,9 @@ def prepare(
     context: BenchContext,
     file: str,
     name: str,
-    programs: Mapping[str, Mapping[str, Any]],
+    programs: Changes,
     ready: Sequence[str],
+    backend: Backend | None,
     report: str = IPERF_REPORT,
     memory: Path | None = None,
     weights: Sequence[int] = (),
@@ -164,11 +159,15 @@ def prepare(
 ) -> Assembled:
     """Assemble a system file of this folder.
 
-    `ready`: patterns of lines to wait for. `weights`: of the shared devices, if they are others
-    than those of the file. `memory`: a file that becomes the machine's memory.
-    `icount`: the machine counts instructions, and its cores execute in turn.
+    `ready`: patterns of lines to wait for. `backend`: None if the client has the card.
+    `weights`: of the shared devices, if they are others than those of the file. `memory`: a file
+    that becomes the machine's memory. `icount`: the machine counts instructions, and its cores
+    execute in turn.
     """
     system, board = read(str(FOLDER / file))
+    if backend:
+        system = served(system, backend)
+        ready = [*backend.ready, *ready]
     system = changed(system, f"bench-backend-{name}", programs)
     if weights:
         devices = zip(system.shared_devices, weights, strict=True)

@@ -9,18 +9,15 @@ from __future__ import annotations
 import statistics
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import Any
 
 from bench.backend import counters
+from bench.backend.backends import BACKENDS, NET, Backend
 from bench.backend.systems import (
     ADDRESS,
-    BACKENDS,
     CLIENT,
     CLIENTS,
     CONTROL,
-    NET,
     Assembled,
-    Backend,
     Program,
     given,
     prepare,
@@ -61,14 +58,12 @@ def _systems(context: BenchContext, client: Program) -> list[tuple[Backend | Non
     ready = [rf"{CLIENT}\| {client.ready}"]
     program = given(tuned(context, client), ADDRESS)
 
-    def make(file: str, name: str, programs: dict[str, Any]) -> Assembled:
-        return prepare(context, file, f"{name}-{client.name}", programs, ready, client.report)
+    def make(file: str, name: str, backend: Backend | None = None) -> Assembled:
+        name = f"{name}-{client.name}"
+        return prepare(context, file, name, {CLIENT: program}, ready, backend, client.report)
 
-    shared = [
-        (each, make("shared.toml", f"{_SHARED}-{each.name}", {NET: each.changes, CLIENT: program}))
-        for each in BACKENDS
-    ]
-    return [*shared, (None, make("owned.toml", _OWNED, {CLIENT: program}))]
+    shared = [(each, make("shared.toml", f"{_SHARED}-{each.name}", each)) for each in BACKENDS]
+    return [*shared, (None, make("owned.toml", _OWNED))]
 
 
 def _measure(context: BenchContext, assembled: Assembled) -> list[Run]:

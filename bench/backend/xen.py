@@ -14,18 +14,8 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from bench.backend.systems import (
-    ADDRESS,
-    BACKENDS,
-    CLIENT,
-    FOLDER,
-    LINUX,
-    LINUX_ARGUMENTS,
-    NET,
-    Backend,
-    given,
-    prepare,
-)
+from bench.backend.backends import BACKENDS, FOLDER, LINUX_ARGUMENTS, Backend
+from bench.backend.systems import ADDRESS, CLIENT, LINUX, given, prepare
 
 from bulkhead.building.build import Variant
 from bulkhead.measuring.bench import BenchContext, BenchResult, Number, median_and_range
@@ -89,9 +79,9 @@ def run(context: BenchContext) -> BenchResult:
 
 
 def _ours(context: BenchContext, backend: Backend) -> Guest:
-    programs = {NET: backend.changes, CLIENT: given(LINUX, ADDRESS)}
+    programs = {CLIENT: given(LINUX, ADDRESS)}
     ready = [rf"{CLIENT}\| {LINUX.ready}"]
-    return prepare(context, "shared.toml", f"xen-{backend.name}", programs, ready).guest
+    return prepare(context, "shared.toml", f"xen-{backend.name}", programs, ready, backend).guest
 
 
 def _under_xen(context: BenchContext) -> tuple[Guest, Callable[[Running], float]]:
@@ -153,6 +143,8 @@ def summarise(runs: Sequence[Run]) -> dict[str, Number]:
     """Return the ratios of each back-end, the worse direction first."""
     summary: dict[str, Number] = {}
     for backend in BACKENDS:
+        if not any(each["backend"] == backend.name for each in runs):
+            continue
         key = f"{backend.prefix}throughput_vs_xen"
         parts: dict[str, list[float]] = {}
         for direction in ("rx", "tx"):

@@ -3,13 +3,16 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from bench.backend import fairness, gap, kills, throughput, xen
+from bench.backend.backends import BACKENDS, Ends
 from bench.backend.counters import Counted
 from bench.backend.gap import Gap
 from bench.backend.kills import Found
 from bench.backend.streams import Outcome
-from bench.backend.systems import BACKENDS, CLIENTS, LINUX, OURS
+from bench.backend.systems import CLIENTS, LINUX, OURS
 from bench.backend.throughput import Run
 
 _BACKEND = BACKENDS[0]
@@ -81,7 +84,7 @@ def test_fairness_error_is_that_of_the_worst_load() -> None:
 
 def test_lost_connections_are_those_of_all_loads() -> None:
     streams = [Outcome(messages=10, wrong=3, ended=1), Outcome(messages=10)]
-    found = {_BACKEND: Found(100, 100, streams, [12.0, 0.0], 0, 0)}
+    found = {_BACKEND: Found(100, streams, [12.0, 0.0], 0, 0)}
     summary = kills.summarise(found)
     assert summary["connections_reset"] == 2
     assert summary["wrong_bytes"] == 3
@@ -100,6 +103,25 @@ def test_gaps_of_the_prober() -> None:
     assert summary["gap_lost"] == 2
     assert summary["gap_ms_kernel_median"] == 4
     assert summary["gap_ms_linux"] == 3
+
+
+def test_figures_of_each_back_end_have_its_prefix() -> None:
+    found = {each: Found(100, [], [12.0], 0, 0) for each in BACKENDS}
+    summary = kills.summarise(found)
+    for backend in BACKENDS:
+        assert summary[f"{backend.prefix}connections_reset"] == 0
+    assert "linux_backend_wrong_bytes" in summary
+
+
+def test_killers_get_the_same_instants() -> None:
+    ends = Ends(1, 100, 7, 1000, 50, 10)
+    assert ends.words == "kills=100 seed=7 first=1000 pause=50 window=10"
+    assert BACKENDS[0].killer(ends)["killer"]["arguments"] == f"target=1 {ends.words}"
+
+
+def test_ends_are_told_from_starts() -> None:
+    console = "net| ~ # killall\r\nnet| ~ # backend: ended with 137\nnet| backend: ended with 2\n"
+    assert len(re.findall(BACKENDS[1].ended, console)) == 1
 
 
 def test_the_worse_direction_beside_xen_is_first() -> None:
