@@ -58,6 +58,11 @@ class Backend:
     asked_ms: int  # time after a window in which clients are asked, at the latest
 
 
+_LINUX_ADDRESS = "10.77.0.9"
+_PROCESS_ENDED = rf"(?m)^{NET}\| .*backend: ended with 137"
+_END_S = 60.0  # time for the command and the line, on a busy host
+
+
 def _crash_partition(_running: Running, requests: Requests, target: int) -> None:
     result = int(ManagerResult.BUSY)
     while result == ManagerResult.BUSY:  # on a busy host the last restart may not be complete
@@ -70,6 +75,7 @@ def _kill_process(running: Running, _requests: Requests, _target: int) -> None:
     # On a busy host the process of before may not have started yet.
     command = "until killall -q -9 bulkhead-backend; do sleep 0.01; done"
     running.process.type_text(f"{command}\r")
+    running.process.wait_for_next_match(_PROCESS_ENDED, _END_S)
 
 
 def _partition_killer(ends: Ends) -> Changes:
@@ -86,7 +92,6 @@ def _process_killer(ends: Ends) -> Changes:
     return {NET: {"initrd": image.initrd, "arguments": "serve=/bin/killed-backend"}}
 
 
-_LINUX_ADDRESS = "10.77.0.9"
 BACKENDS = (
     Backend(
         name="kernel",
@@ -111,7 +116,7 @@ BACKENDS = (
         },
         dax=True,
         ready=(rf"{NET}\| .*bulkhead-backend: link up",),
-        ended=rf"(?m)^{NET}\| .*backend: ended with 137",
+        ended=_PROCESS_ENDED,
         end=_kill_process,
         gap_file="gap-linux.toml",
         killer=_process_killer,
