@@ -55,6 +55,8 @@ class Backend:
     end: Callable[[Running, Requests, int], None]  # in real time; the number of the partition
     gap_file: str  # the system whose back-end ends in virtual time
     killer: Callable[[Ends], Changes]  # changes of that system
+    # It boots in a tenth of a core of a machine that counts instructions: fairness measures it.
+    has_fairness: bool
     asked_ms: int  # time after a window in which clients are asked, at the latest
 
 
@@ -103,6 +105,7 @@ BACKENDS = (
         end=_crash_partition,
         gap_file="gap.toml",
         killer=_partition_killer,
+        has_fairness=True,
         asked_ms=60,
     ),
     Backend(
@@ -120,6 +123,7 @@ BACKENDS = (
         end=_kill_process,
         gap_file="gap-linux.toml",
         killer=_process_killer,
+        has_fairness=False,
         asked_ms=1100,
     ),
 )

@@ -68,7 +68,7 @@ def _measure(context: BenchContext, backend: Backend) -> Found:
         "kernel": given(OURS, _ADDRESSES[OURS.name]),
         "linux": given(with_echo(LINUX), _ADDRESSES[LINUX.name]),
     }
-    ready = [_MANAGER, rf"kernel\| {OURS.ready}", rf"linux\| {LINUX.ready}"]
+    ready = [_MANAGER, rf"kernel\| {OURS.ready}", rf"linux\| .*{LINUX.ready}"]
     assembled = prepare(
         context, "kills.toml", f"kills-{backend.name}", programs, ready, backend, memory=memory
     )

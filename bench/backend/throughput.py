@@ -55,7 +55,7 @@ def run(context: BenchContext) -> BenchResult:
 
 def _systems(context: BenchContext, client: Program) -> list[tuple[Backend | None, Assembled]]:
     """Return the systems of a pair: one with each back-end, and one without."""
-    ready = [rf"{CLIENT}\| {client.ready}"]
+    ready = [rf"{CLIENT}\| .*{client.ready}"]
     program = given(tuned(context, client), ADDRESS)
 
     def make(file: str, name: str, backend: Backend | None = None) -> Assembled:

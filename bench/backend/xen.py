@@ -80,7 +80,7 @@ def run(context: BenchContext) -> BenchResult:
 
 def _ours(context: BenchContext, backend: Backend) -> Guest:
     programs = {CLIENT: given(LINUX, ADDRESS)}
-    ready = [rf"{CLIENT}\| {LINUX.ready}"]
+    ready = [rf"{CLIENT}\| .*{LINUX.ready}"]
     return prepare(context, "shared.toml", f"xen-{backend.name}", programs, ready, backend).guest
 
 
