@@ -7,18 +7,15 @@ Debian 12, its kernel is fetched from Debian 13.
 
 from __future__ import annotations
 
-import random
 import re
-import socket
-import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
-from threading import Event
 
 import pytest
 from scapy.layers.inet import TCP
 from support.demo_client import ECHO, HTTP, IPERF, DemoClient
+from support.echo_stream import EchoStream
 from support.seen_back_end import SeenBackEnd
 from support.written_system import StartGuest
 
@@ -91,8 +88,6 @@ reboot -f
 """
 _BOOT_S, _PATIENCE_S = 300, 120
 _KILLS = 5
-_CHUNK = 65536
-_MORE = 500_000
 _SETTLE_S = 1.0  # the process writes its counters within 10 ms; the host may be slow
 
 
@@ -114,45 +109,6 @@ def _boot(
     running = replace(facts_of(assembled.layout), memory=str(memory), memory_start=board.memory)
     guest = start_guest(machine(system, board, assembled.image, lambda _: network, options))
     return guest, ports, SeenBackEnd(running, 0, folder)
-
-
-class _Stream:
-    """A connection to the echo service, on which all bytes that come back are verified."""
-
-    def __init__(self, client: DemoClient) -> None:
-        self._client = client
-        self._stopped = Event()
-        self.verified = 0  # bytes
-
-    def stop(self) -> None:
-        """End the connection behind what was sent."""
-        self._stopped.set()
-
-    def run(self) -> None:
-        """Send and receive. Raises an error if the connection is reset, or a byte is wrong."""
-        source, sent = random.Random(41), bytearray()
-        with self._client.connect(ECHO, timeout=_PATIENCE_S) as connection:
-
-            def send() -> None:
-                while not self._stopped.is_set():
-                    sent.extend(chunk := source.randbytes(_CHUNK))
-                    connection.sendall(chunk)
-                connection.shutdown(socket.SHUT_WR)
-
-            with ThreadPoolExecutor(1) as pool:
-                sender = pool.submit(send)
-                while part := connection.recv(_CHUNK):
-                    assert sent[self.verified : self.verified + len(part)] == part
-                    self.verified += len(part)
-                sender.result()
-        assert self.verified == len(sent)
-
-    def wait_for_more(self) -> None:
-        """Wait until more bytes have come back."""
-        wanted, deadline = self.verified + _MORE, time.monotonic() + _PATIENCE_S
-        while self.verified < wanted:
-            assert time.monotonic() < deadline, f"only {self.verified} of {wanted} bytes came back"
-            time.sleep(0.1)
 
 
 def _check_problems(guest: GuestProcess) -> None:
@@ -213,7 +169,7 @@ def test_clients_survive_the_death_of_the_process(start_guest: StartGuest, tmp_p
     _check_seen(seen, client)
     _check_problems(guest)
     links = guest.console().count("control| net: link")
-    stream = _Stream(client)
+    stream = EchoStream(client)
     with ThreadPoolExecutor(1) as pool:
         running = pool.submit(stream.run)
         try:
