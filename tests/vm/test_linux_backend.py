@@ -8,6 +8,7 @@ Debian 12, its kernel is fetched from Debian 13.
 from __future__ import annotations
 
 import re
+import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
