@@ -28,12 +28,18 @@ CASES = [PROGRAM.with_name(f"test_hostile_{name}") for name in ("cases", "net_ca
 
 @dataclass(frozen=True)
 class Mutation:
-    """One deliberate fault in a file of the driver."""
+    """One deliberate fault in a file of the driver, or of another folder's."""
 
     name: str
-    file: str  # below virtio/
+    file: str  # below the folder
     old: str
     new: str
+    folder: str = "virtio"
+
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return ROOT / self.folder / self.file
 
 
 # The used element in the ring that take_plain_chains() checks.
@@ -302,7 +308,7 @@ POLLED_MUTATIONS = [
 
 def mutated(mutation: Mutation) -> str:
     """Return the text of the file with this fault."""
-    text = (ROOT / "virtio" / mutation.file).read_text()
+    text = mutation.path.read_text()
     count = text.count(mutation.old)
     assert count == 1, f"{mutation.name}: {mutation.file} has its text {count} times; adapt it"
     return text.replace(mutation.old, mutation.new)
@@ -328,11 +334,13 @@ def compile_mutated(mutation: Mutation, folder: Path, library: Path) -> Path:
     broken.write_text(mutated(mutation))
     for entry in json.loads((BUILD / "compile_commands.json").read_text()):
         output = BUILD / entry["output"]
-        if output.parent == library and entry["file"].endswith(f"virtio/{mutation.file}"):
+        if output.parent == library and entry["file"].endswith(
+            f"{mutation.folder}/{mutation.file}"
+        ):
             made: Path = folder / output.name
             changed = {entry["file"]: str(broken), entry["output"]: str(made)}
             command = [changed.get(word, word) for word in shlex.split(entry["command"])]
-            command += ["-w", f"-I{(ROOT / 'virtio' / mutation.file).parent}"]
+            command += ["-w", f"-I{mutation.path.parent}"]
             subprocess.run(command, cwd=BUILD, check=True)
             return made
     raise AssertionError(f"{mutation.file} is no file of {library}")

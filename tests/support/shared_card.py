@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Run a system whose partitions share a network card: the demo and Linux, beside a manager."""
+"""Run systems whose partitions share a network card."""
 
 from __future__ import annotations
 
@@ -78,30 +78,32 @@ mac = "{LINUX_MAC}"
 )
 
 
-class SharedCard:
-    """A running system."""
+class CardSystem:
+    """A running system whose card is on a tap of the namespace."""
 
-    def __init__(self, start_guest: StartGuest, folder: Path, namespace: Namespace) -> None:
-        """Boots the system, until both clients have their addresses."""
+    def __init__(
+        self,
+        start_guest: StartGuest,
+        folder: Path,
+        namespace: Namespace,
+        text: str,
+        backend: int,
+    ) -> None:
+        """Boot the system of this text. `backend`: number of the partition."""
         tap = namespace.add_tap(MAC)
         file = folder / "system.toml"
-        file.write_text(_SYSTEM)
+        file.write_text(text)
         system, board = read(str(file))
         assembled = assemble(system, board, Settings())
-        memory = folder / "memory"
-        options = machine_memory.options(memory, board.memory_bytes)
+        self.layout = assembled.layout
+        self.memory = folder / "memory"
+        options = machine_memory.options(self.memory, board.memory_bytes)
         made = machine(system, board, assembled.image, lambda _: TapNetwork(tap.interface), options)
-        running = replace(facts_of(assembled.layout), memory=str(memory), memory_start=board.memory)
-        self._seen = SeenBackEnd(running, BACK_END, folder)
+        self.running = replace(
+            facts_of(self.layout), memory=str(self.memory), memory_start=board.memory
+        )
+        self._seen = SeenBackEnd(self.running, backend, folder)
         self.guest = start_guest(made, namespace.prefix)
-        self.guest.wait_for_match(r"(?m)^manager\| manager: listens", PATIENCE_S)
-        self.guest.wait_for_match(r"(?m)^demo\| demo: http on 80", PATIENCE_S)
-        self.guest.wait_for_match(r"(?m)^linux\| linux: ready", PATIENCE_S)
-        self._requests = requests_to(assembled.layout, memory)
-
-    def order(self, command: Command) -> Answer:
-        """Order the manager to do something with the back-end."""
-        return self._requests.order(command, BACK_END)
 
     def says(self, text: str) -> str:
         """Wait for a line after the line that was matched last. Return the line."""
@@ -111,14 +113,6 @@ class SharedCard:
         """Return the number of lines that begin with this."""
         return len(re.findall(rf"(?m)^{text}", self.guest.console()))
 
-    def wait_for_carrier(self, state: int) -> None:
-        """Ask Linux until its interface has a carrier, or has none."""
-        self.guest.type_text(
-            f"until [ $(cat /sys/class/net/eth0/carrier) = {state} ]; do sleep 0.1; done; "
-            f"echo carrier is $(cat /sys/class/net/eth0/carrier)\n"
-        )
-        self.says(rf"linux\| carrier is {state}")
-
     def ports(self) -> dict[str, PortCounters]:
         """Return what the back-end has counted, by device."""
         return self._seen.ports()
@@ -126,3 +120,27 @@ class SharedCard:
     def captured(self, client: str, meanwhile: Callable[[], None]) -> list[Packet]:
         """Capture the frames of a client, while something happens."""
         return self._seen.captured(client, meanwhile)
+
+
+class SharedCard(CardSystem):
+    """A running system of the demo and Linux, beside a manager."""
+
+    def __init__(self, start_guest: StartGuest, folder: Path, namespace: Namespace) -> None:
+        """Boots the system, until both clients have their addresses."""
+        super().__init__(start_guest, folder, namespace, _SYSTEM, BACK_END)
+        self.guest.wait_for_match(r"(?m)^manager\| manager: listens", PATIENCE_S)
+        self.guest.wait_for_match(r"(?m)^demo\| demo: http on 80", PATIENCE_S)
+        self.guest.wait_for_match(r"(?m)^linux\| linux: ready", PATIENCE_S)
+        self._requests = requests_to(self.layout, self.memory)
+
+    def order(self, command: Command) -> Answer:
+        """Order the manager to do something with the back-end."""
+        return self._requests.order(command, BACK_END)
+
+    def wait_for_carrier(self, state: int) -> None:
+        """Ask Linux until its interface has a carrier, or has none."""
+        self.guest.type_text(
+            f"until [ $(cat /sys/class/net/eth0/carrier) = {state} ]; do sleep 0.1; done; "
+            f"echo carrier is $(cat /sys/class/net/eth0/carrier)\n"
+        )
+        self.says(rf"linux\| carrier is {state}")

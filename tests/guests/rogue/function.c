@@ -34,7 +34,7 @@ static void scribble_register(uintptr_t at)
     }
 }
 
-static void scribble(uintptr_t from, uint64_t bytes, uint64_t step)
+void scribble_registers(uintptr_t from, uint64_t bytes, uint64_t step)
 {
     for (uint64_t offset = 0; offset < bytes; offset += step) {
         scribble_register(from + offset);
@@ -52,14 +52,14 @@ void attack_function(uint64_t where)
         bool is_present = device_read32(ecam + function) != UINT32_MAX;
 
         present += is_present;
-        scribble(ecam + function, PAGE, is_present ? 1 : ABSENT_STEP);
+        scribble_registers(ecam + function, PAGE, is_present ? 1 : ABSENT_STEP);
     }
     for (uint64_t page = 0; page < HOST_WINDOW_BYTES; page += PAGE) {
         device_write32(ecam + BAR, (uint32_t)(where + HOST_ECAM_BYTES + page));
         device_write16(ecam + COMMAND, COMMAND_ALL);
-        scribble(window + page, PAGE, 1);
+        scribble_registers(window + page, PAGE, 1);
     }
-    scribble(window, HOST_WINDOW_BYTES, ABSENT_STEP);
+    scribble_registers(window, HOST_WINDOW_BYTES, ABSENT_STEP);
     for (unsigned i = 0; i < 1000; i++) {
         device_write32(ecam + BAR, (uint32_t)random_next());
         scribble_register(window + random_next() % HOST_WINDOW_BYTES);
@@ -67,16 +67,7 @@ void attack_function(uint64_t where)
     print("%u functions of channels answered\n", present);
 }
 
-/* Normal memory, because the processor itself refuses unaligned accesses to Device memory. The
- * kernel may have mapped the page as such for its own PCI. */
 void attack_unaligned(uint64_t where)
 {
-    uint64_t page = where & ~(PAGE - 1);
-
-    (void)arch_mmu_unmap((void *)(uintptr_t)page, PAGE);
-    if (arch_mmu_map_memory(page, PAGE) != RESULT_OK) {
-        print("FAIL: rogue: can't map %lx\n", (unsigned long)page);
-        return;
-    }
-    print("read %x\n", *(volatile uint32_t *)(uintptr_t)where);
+    print("read %x\n", *(volatile uint32_t *)reach_as_memory(where));
 }

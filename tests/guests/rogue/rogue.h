@@ -54,6 +54,8 @@ void attack_bars(uint64_t where);
 
 /* function.c */
 void attack_function(uint64_t where); /* `where`: of the PCI host for channels */
+/* Reads and writes registers with each size, every `step` bytes. */
+void scribble_registers(uintptr_t from, uint64_t bytes, uint64_t step);
 void attack_unaligned(uint64_t where);
 
 /* dma.c: attacks by the NIC, which is told to use memory at `where` */
@@ -94,6 +96,13 @@ void attack_maintenance(uint64_t where); /* `where`: seconds */
 /* remap.c */
 void attack_remap(uint64_t where);
 
+/* device.c; `where`: of a shared device's registers */
+void attack_device(uint64_t where);
+void attack_doorbells(uint64_t where);
+void attack_resets(uint64_t where);
+void attack_clean(uint64_t where);
+void attack_zero(uint64_t where);
+
 /* storms.c */
 void attack_spin(uint64_t where);
 void attack_waiting(uint64_t where);
@@ -106,6 +115,9 @@ uint64_t random_next(void);
 
 /* reach.c: maps an address, whoever owns it, as device memory. */
 uintptr_t reach(uint64_t address, size_t bytes);
+/* The same as normal memory, because the processor itself refuses unaligned accesses and DC ZVA to
+ * Device memory. The kernel may have mapped the page as such for its own driver. */
+uintptr_t reach_as_memory(uint64_t address);
 
 /* code.c: memory for instructions generated at run time. code_allocate() returns `words` of memory
  * to write, NULL if there is none. code_finish() maps it as executable and no longer writable;
