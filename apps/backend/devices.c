@@ -4,6 +4,7 @@
 #include "kernel/devicetree.h"
 #include "kernel/interrupt.h"
 #include "kernel/print.h"
+#include "kernel/time.h"
 #include <arch/hypercalls.h>
 #include <arch/hypervisor_call.h>
 #include <arch/mmu.h>
@@ -214,9 +215,17 @@ void device_interrupt(const struct device *device)
     (void)hypervisor_call(CALL_SHARED_DEVICE_INTERRUPT, device->index, INTERRUPT_USED, 0);
 }
 
-void device_fail(const struct device *device, const char *reason)
+void device_fail(struct device *device, const char *reason)
 {
-    print("backend: %s: its driver is not served until it resets the device: %s\n", device->name,
-          reason);
+    uint64_t left_out = 0;
+
+    if (failure_report_is_due(&device->failures, time_now(), &left_out)) {
+        print("backend: %s: its driver is not served until it resets the device: %s\n",
+              device->name, reason);
+    }
+    if (left_out != 0) {
+        print("backend: %s: so it was %llu more times since the last report\n", device->name,
+              (unsigned long long)left_out);
+    }
     (void)hypervisor_call(CALL_SHARED_DEVICE_FAIL, device->index, 0, 0);
 }

@@ -3,6 +3,7 @@
 #ifndef BACKEND_DEVICES_H
 #define BACKEND_DEVICES_H
 
+#include "backend/failure_report.h"
 #include "kernel/sync.h"
 #include "virtio/device_queue.h"
 #include <arch/shared_device.h>
@@ -22,6 +23,7 @@ struct device {
     uint32_t doorbell; /* number of the interrupt */
     uint64_t features; /* offered */
     const struct shared_device_page *page;
+    struct failure_report failures;
     struct device_memory memory; /* of the client */
     struct device_memory_region regions[DEVICE_REGIONS_MAX];
 };
@@ -47,8 +49,9 @@ bool devices_numbers(int node, const char *name, uint64_t *values, unsigned coun
 void device_acknowledge(const struct device *device, uint32_t generation);
 /* Interrupts the driver because of used buffers. */
 void device_interrupt(const struct device *device);
-/* Reports a driver that broke a rule, and lets the device ask for a reset. */
-void device_fail(const struct device *device, const char *reason);
+/* Reports a driver that broke a rule, unless it does so too often, and lets the device ask for a
+ * reset. */
+void device_fail(struct device *device, const char *reason);
 
 /* Lets all doorbells interrupt again, before the caller sleeps. Between two calls, a doorbell
  * interrupts twice at most, so a client that rings all the time takes no time from others. Returns

@@ -4,6 +4,7 @@
 #ifndef BACKEND_LINUX_DEVICE_H
 #define BACKEND_LINUX_DEVICE_H
 
+#include "backend/failure_report.h"
 #include "properties.h"
 #include "virtio/device_queue.h"
 #include <stdbool.h>
@@ -17,6 +18,7 @@ struct device {
     bool is_armed;      /* the doorbell interrupts */
     uint64_t doorbells; /* interrupts */
     void *reports;      /* the memory properties.reports; NULL if it has none */
+    struct failure_report failures;
     volatile uint32_t *registers;
     struct device_memory_region regions[PROPERTIES_WINDOWS_MAX];
 };

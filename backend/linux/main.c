@@ -14,6 +14,7 @@
 #include <arch/shared_device_function.h>
 #include <errno.h>
 #include <getopt.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -103,10 +104,17 @@ static void configure(void *context, unsigned client, uint16_t status)
 
 static void fail_device(void *context, unsigned client, const char *reason)
 {
-    const struct device *device = device_of(context, client);
+    struct device *device = &((struct backend *)context)->devices[client];
+    uint64_t left_out = 0;
 
-    printf("bulkhead-backend: %s: its driver is not served until it resets the device: %s\n",
-           device->properties.label, reason);
+    if (failure_report_is_due(&device->failures, time_now(), &left_out)) {
+        printf("bulkhead-backend: %s: its driver is not served until it resets the device: %s\n",
+               device->properties.label, reason);
+    }
+    if (left_out != 0) {
+        printf("bulkhead-backend: %s: so it was %" PRIu64 " more times since the last report\n",
+               device->properties.label, left_out);
+    }
     device_write(device, SHARED_DEVICE_FUNCTION_FAIL, 0);
 }
 

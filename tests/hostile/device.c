@@ -292,3 +292,12 @@ void device_raise(uint16_t vector, uint8_t cause)
         device.raised[vector] = true;
     }
 }
+
+void device_fail(void)
+{
+    device.lies |= LIE_CONFIG;
+    if (device_running()) {
+        device.status |= VIRTIO_STATUS_NEEDS_RESET;
+        device_raise(device.config_vector, VIRTIO_CAUSE_CONFIG);
+    }
+}

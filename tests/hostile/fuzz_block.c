@@ -181,15 +181,6 @@ static void give_back(unsigned count, uint8_t order, uint8_t status)
     traffic_signal(QUEUE);
 }
 
-static void needs_reset(void)
-{
-    if (device_running()) {
-        device.lies |= LIE_CONFIG;
-        device.status |= VIRTIO_STATUS_NEEDS_RESET;
-        device_raise(device.config_vector, VIRTIO_CAUSE_CONFIG);
-    }
-}
-
 static void tamper(uint8_t a, uint8_t b, uint8_t c)
 {
     device.lies |= LIE_REGISTER | LIE_CONFIG;
@@ -448,11 +439,13 @@ static void check_balance(void)
 
 static void set_snare(uint8_t a, uint8_t b, uint8_t c)
 {
+    static const enum snare_effect effects[] = {SNARE_REPLACE, SNARE_XOR, SNARE_ADD,
+                                                SNARE_NEEDS_RESET};
     static const uint32_t values[] = {0, 1, 63, 64, 511, 512, 65535, UINT16_MAX + 1, UINT32_MAX};
     uint32_t value = c < 128 ? c : values[c % (sizeof(values) / sizeof(values[0]))];
 
     snare_set(&(struct snare){.access = a % ACCESS_UNLOCK,
-                              .effect = a / 16u % SNARE_ACT,
+                              .effect = effects[a / 16u % 4u],
                               .countdown = 1 + b % 32u,
                               .every = b > 0xe0 ? 1 + b % 4u : 0,
                               .value = value});
@@ -482,7 +475,7 @@ static void run_device_step(uint8_t what, uint8_t a, uint8_t b, uint8_t c)
         tamper(a, b, c);
         break;
     case 7:
-        needs_reset();
+        device_fail();
         break;
     case 8:
         traffic_ask(QUEUE, (a & 1u) != 0);
@@ -516,6 +509,9 @@ static void run_step(const uint8_t *step)
         bottom_half();
     } else if (what == 7) {
         CALL_WITHIN("watch", step_limit, virtio_block_watch(block));
+        HOSTILE_CHECK((device.status & VIRTIO_STATUS_NEEDS_RESET) == 0 || snare_any() ||
+                          virtio_block_broken(block) != NULL || virtio_block_is_stopped(block),
+                      "a request for a reset is ignored (2.1.2)");
         if ((a & 7u) == 0) {
             flood();
         }

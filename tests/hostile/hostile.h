@@ -114,7 +114,8 @@ enum snare_effect {
     SNARE_REPLACE,
     SNARE_XOR,
     SNARE_ADD,
-    SNARE_ACT, /* the device does something between two accesses: snare_act() */
+    SNARE_ACT,         /* the device does something between two accesses: snare_act() */
+    SNARE_NEEDS_RESET, /* it asks for a reset: device_fail() */
     SNARE_EFFECTS,
 };
 
@@ -248,6 +249,8 @@ uint32_t device_pci_read(uint16_t offset, unsigned bytes);
 void device_pci_write(uint16_t offset, unsigned bytes, uint32_t value);
 virtio_register device_pci_map(unsigned bar, uint64_t offset, uint64_t bytes);
 void device_raise(uint16_t vector, uint8_t cause);
+/* The device sets NEEDS_RESET, and tells so, if it runs (2.1.2). It may do that. */
+void device_fail(void);
 bool device_running(void); /* DRIVER_OK */
 /* The device did nothing against the standard, apart from frames, since it was made. */
 bool device_strict(void);

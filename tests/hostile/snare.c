@@ -105,7 +105,9 @@ static uint32_t trip(enum access access, uint32_t value, bool unlocked)
             continue;
         }
         snare->countdown = snare->every;
-        if (snare->effect == SNARE_ACT) {
+        if (snare->effect == SNARE_NEEDS_RESET) {
+            device_fail();
+        } else if (snare->effect == SNARE_ACT) {
             active = false;
             snare_act(snare->value, unlocked);
             active = true;

@@ -227,9 +227,7 @@ static void step_needs_reset(uint8_t a, uint8_t b, uint8_t c)
 {
     (void)a, (void)b, (void)c;
     if (device_running()) {
-        device.lies |= LIE_CONFIG;
-        device.status |= VIRTIO_STATUS_NEEDS_RESET;
-        device_raise(device.config_vector, VIRTIO_CAUSE_CONFIG);
+        device_fail();
     }
 }
 

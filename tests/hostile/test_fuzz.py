@@ -22,6 +22,9 @@ CORPUS_BYTES_MAX = 200 * 1024
 POLLED = PROGRAM.with_name("fuzz_polled")  # needs no corpus: the driver has few paths
 POLLED_PROGRAMS = 2_000
 POLLED_OPTIONS = ("-max_len=802", "-len_control=0")
+BLOCK = PROGRAM.with_name("fuzz_block")  # its programs are random (swarm.c)
+BLOCK_PROGRAMS = 3_000
+BLOCK_OPTIONS = ("-max_len=804",)
 
 
 def run(folder: Path, programs: int, seed: int) -> int:
@@ -60,6 +63,19 @@ def test_malicious_programs_do_not_harm_the_polled_driver(
     log_folder: Path, programs: int, seed: int | None
 ) -> None:
     done = run_fuzzer(POLLED, log_folder, programs, seed or other_seed(), POLLED_OPTIONS, None)
+    assert done.returncode == 0, done.stdout
+    assert f"programs: {programs}" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("programs", "seed"),
+    [(BLOCK_PROGRAMS, 1), pytest.param(100 * BLOCK_PROGRAMS, None, marks=pytest.mark.long)],
+)
+@pytest.mark.timeout(3600)
+def test_malicious_programs_do_not_harm_the_block_driver(
+    log_folder: Path, programs: int, seed: int | None
+) -> None:
+    done = run_fuzzer(BLOCK, log_folder, programs, seed or other_seed(), BLOCK_OPTIONS, None)
     assert done.returncode == 0, done.stdout
     assert f"programs: {programs}" in done.stdout
 

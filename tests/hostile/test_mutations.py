@@ -18,7 +18,15 @@ import pytest
 from support.libfuzzer import run_fuzzer
 
 from .driver_fuzzer import PROGRAM, ROOT, fuzz, unpack
-from .test_fuzz import POLLED, POLLED_OPTIONS, POLLED_PROGRAMS, PROGRAMS
+from .test_fuzz import (
+    BLOCK,
+    BLOCK_OPTIONS,
+    BLOCK_PROGRAMS,
+    POLLED,
+    POLLED_OPTIONS,
+    POLLED_PROGRAMS,
+    PROGRAMS,
+)
 
 BUILD = ROOT / "build" / "host-clang"
 MODELS = BUILD / "tests" / "hardware_models"
@@ -305,6 +313,57 @@ POLLED_MUTATIONS = [
     ),
 ]
 
+BLOCK_MUTATIONS = [
+    Mutation(
+        "number of pieces",
+        "block/requests.c",
+        "if (count > block->geometry.segments_max) {",
+        "if (false) {",
+    ),
+    Mutation(
+        "pieces of the ring",
+        "block/create.c",
+        "if (geometry->segments_max > pieces - FRAMING) {",
+        "if (false) {",
+    ),
+    Mutation(
+        "sectors beyond the capacity",
+        "block/requests.c",
+        "request->sector <= geometry->sectors &&",
+        "true ||",
+    ),
+    Mutation(
+        "write to a read-only device",
+        "block/requests.c",
+        "(request->kind == VIRTIO_BLOCK_WRITE && geometry->is_read_only)",
+        "false",
+    ),
+    Mutation(
+        "requests of a driver that stops",
+        "block/create.c",
+        "        return_requests(block);\n    }\n    return true;",
+        "    }\n    return true;",
+    ),
+    Mutation(
+        "reset that is not confirmed",
+        "block/create.c",
+        "if (!virtio_transport_reset(block->transport) && block->transport->queues != 0) {",
+        "if (!virtio_transport_reset(block->transport) && false) {",
+    ),
+    Mutation(
+        "flood of interrupts",
+        "block/interrupt.c",
+        "is_masked = block->interrupts >= INTERRUPTS_MAX;",
+        "is_masked = false;",
+    ),
+    Mutation(
+        "request for a reset",
+        "block/interrupt.c",
+        "if ((status & VIRTIO_STATUS_NEEDS_RESET) != 0) {",
+        "if (false) {",
+    ),
+]
+
 
 def mutated(mutation: Mutation) -> str:
     """Return the text of the file with this fault."""
@@ -316,11 +375,12 @@ def mutated(mutation: Mutation) -> str:
 
 def name_of(mutation: Mutation) -> str:
     """Return the name of the mutation's test."""
-    is_polled = mutation in POLLED_MUTATIONS
-    return f"polled: {mutation.name}" if is_polled else mutation.name
+    if mutation in POLLED_MUTATIONS:
+        return f"polled: {mutation.name}"
+    return f"block: {mutation.name}" if mutation in BLOCK_MUTATIONS else mutation.name
 
 
-@pytest.mark.parametrize("mutation", [*MUTATIONS, *POLLED_MUTATIONS], ids=name_of)
+@pytest.mark.parametrize("mutation", [*MUTATIONS, *POLLED_MUTATIONS, *BLOCK_MUTATIONS], ids=name_of)
 def test_mutated_text_exists(mutation: Mutation) -> None:
     """Without --long, this test notices changes of the driver that a mutation no longer fits."""
     assert mutated(mutation) != ""
@@ -418,3 +478,13 @@ def test_missing_check_of_the_polled_driver_is_found(mutation: Mutation, log_fol
     program = build(mutation, log_folder / "fuzzer", POLLED, "fuzzed_driver")
     done = run_fuzzer(program, log_folder, POLLED_PROGRAMS, 1, POLLED_OPTIONS, None)
     assert done.returncode != 0 or found_by_unit_test(mutation, log_folder), done.stdout
+
+
+@pytest.mark.long
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("mutation", BLOCK_MUTATIONS, ids=name_of)
+def test_missing_check_of_the_block_driver_is_found(mutation: Mutation, log_folder: Path) -> None:
+    shutil.rmtree(log_folder, ignore_errors=True)
+    program = build(mutation, log_folder / "fuzzer", BLOCK, "fuzzed_driver")
+    done = run_fuzzer(program, log_folder, BLOCK_PROGRAMS, 1, BLOCK_OPTIONS, None)
+    assert done.returncode != 0, done.stdout
