@@ -439,13 +439,11 @@ static void check_balance(void)
 
 static void set_snare(uint8_t a, uint8_t b, uint8_t c)
 {
-    static const enum snare_effect effects[] = {SNARE_REPLACE, SNARE_XOR, SNARE_ADD,
-                                                SNARE_NEEDS_RESET};
     static const uint32_t values[] = {0, 1, 63, 64, 511, 512, 65535, UINT16_MAX + 1, UINT32_MAX};
     uint32_t value = c < 128 ? c : values[c % (sizeof(values) / sizeof(values[0]))];
 
     snare_set(&(struct snare){.access = a % ACCESS_UNLOCK,
-                              .effect = effects[a / 16u % 4u],
+                              .effect = snare_effect_of(a / 16u),
                               .countdown = 1 + b % 32u,
                               .every = b > 0xe0 ? 1 + b % 4u : 0,
                               .value = value});

@@ -129,7 +129,7 @@ static void set_snare(uint8_t a, uint8_t b, uint8_t c)
     uint32_t value = c < 128 ? c : values[c % (sizeof(values) / sizeof(values[0]))];
 
     snare_set(&(struct snare){.access = a % ACCESS_UNLOCK,
-                              .effect = a / 16u % SNARE_ACT,
+                              .effect = snare_effect_of(a / 16u),
                               .countdown = 1 + b % 32u,
                               .every = b > 0xe0 ? 1 + b % 4u : 0,
                               .value = value});

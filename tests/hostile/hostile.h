@@ -138,6 +138,8 @@ struct work {
 
 void snare_clear(void);
 void snare_set(const struct snare *snare);
+/* Returns one of the effects but SNARE_ACT, for any number. */
+enum snare_effect snare_effect_of(unsigned number);
 bool snare_any(void);
 /* True if the driver was compiled with calls for its accesses to memory (by Clang). */
 bool snare_sees_memory(void);

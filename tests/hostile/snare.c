@@ -55,6 +55,14 @@ void snare_set(const struct snare *snare)
     snares[next_snare++ % SNARES] = *snare;
 }
 
+enum snare_effect snare_effect_of(unsigned number)
+{
+    static const enum snare_effect effects[] = {SNARE_REPLACE, SNARE_XOR, SNARE_ADD,
+                                                SNARE_NEEDS_RESET};
+
+    return effects[number % (sizeof(effects) / sizeof(effects[0]))];
+}
+
 bool snare_any(void)
 {
     for (unsigned i = 0; i < SNARES; i++) {

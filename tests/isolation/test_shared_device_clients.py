@@ -7,13 +7,13 @@ The other client notices nothing, and the back-end's doorbell is masked when it 
 from __future__ import annotations
 
 import re
-import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from support.demo_client import ping
-from support.http_clients import Counts, ask_meanwhile
+from support.http_clients import ask_meanwhile
 from support.rogue_system import StartGuest, Way, id_of
 from support.shared_card import CardSystem
 from support.written_system import reports
@@ -23,6 +23,7 @@ from bulkhead.running.network import Namespace
 BACK_END, ROGUE = 0, 2  # numbers of partitions
 HONEST = "10.77.0.20"
 ATTACK_S = 200
+QUIET_S = 2.0
 DOORBELLS = 20_000  # of the attack
 REPORTS = 10  # of failures: one in 10 s
 _RESTART = "\x1er"  # Ctrl-^ r
@@ -98,27 +99,33 @@ class Attacked:
     def says(self, text: str) -> str:
         return self.guest.wait_for_next_match(rf"(?m)^{text}", ATTACK_S)
 
-    def attack(self, name: str, done: str) -> Counts:
-        """Attack while the honest client is asked for pages. Return what it has answered."""
+    def attack(self, name: str, done: str) -> None:
+        """Attack while the honest client is asked for pages, and answers all of them."""
 
         def make() -> None:
             self.order(f"{name} {self.registers.start:#x}")
             self.says(rf"rogue\| \d+ {done}")
             self.says(r"rogue\| rogue: survived")
 
-        counts = ask_meanwhile(self.namespace, HONEST, [make])
+        self._ask(name, make)
+
+    def ask_in_quiet(self) -> None:
+        """Ask for pages while nothing happens, to compare the rates."""
+        self._ask("quiet", lambda: time.sleep(QUIET_S))
+
+    def _ask(self, name: str, meanwhile: Callable[[], None]) -> None:
+        before, began = self._exits(), time.monotonic()
+        counts = ask_meanwhile(self.namespace, HONEST, [meanwhile])
+        seconds, pages = time.monotonic() - began, sum(counts.requests)
+        print(
+            f"{name}: {pages / seconds:.0f} pages/s, longest {1000 * counts.longest_s:.0f} ms, "
+            f"{(self._exits() - before) / pages:.1f} exits of the back-end a page"
+        )
         assert counts.failed == [], name
         assert min(counts.requests) > 0, name
-        return counts
 
-    def back_end_exits(self) -> int:
+    def _exits(self) -> int:
         return sum(reports(self.guest, self.system.layout)[BACK_END].exits.values())
-
-
-def quiet(attacked: Attacked, seconds: float) -> Counts:
-    """Ask the honest client while nothing happens."""
-    pause: Callable[[], None] = lambda: threading.Event().wait(seconds) and None  # noqa: E731
-    return ask_meanwhile(attacked.namespace, HONEST, [pause])
 
 
 @pytest.mark.timeout(900)
@@ -134,6 +141,7 @@ def test_registers_of_a_shared_device(
     start_guest: StartGuest, log_folder: Path, namespace: Namespace, way: Way
 ) -> None:
     attacked = Attacked(start_guest, log_folder, namespace, way)
+    attacked.ask_in_quiet()
     attacked.attack("device", "accesses")
     attacked.attack("resets", "resets")
     assert attacked.system.count(r"net\| backend: lan-rogue: its driver is not served") <= REPORTS

@@ -21,6 +21,7 @@
 #define BUFFER_BYTES   2048u
 #define BUFFERS        ((ATTACKER_BYTES - ATTACKER_BUFFERS) / BUFFER_BYTES)
 #define PIECES_MAX     48u
+#define START_BYTES    220u       /* of a frame, with all headers that are possible */
 #define CARD_NUMBERS   0x1000000u /* frames from the card are counted from here on */
 /* Frames that leave, or are looked at, until a frame of an honest client has left: that and the
  * turn before it each take as long as the malicious client sends the smallest frames, by its
@@ -222,32 +223,38 @@ static void put_bytes(uint64_t address, const uint8_t *bytes, unsigned count)
     }
 }
 
+/* Describes a frame of several TCP segments, with a header that is right, or too long. */
+static void make_segments(uint8_t *bytes, uint8_t b, uint8_t c)
+{
+    bool is_version_6 = (b & 4u) != 0;
+    uint8_t *at = bytes + HEADER;
+    uint8_t start = is_version_6 ? (uint8_t)(54 + c / 2u) : 34;
+    const uint8_t header[HEADER] = {
+        1, is_version_6 ? 4 : 1, 54, 0, (uint8_t)(1 + b), b >> 6, start, 0, 16};
+
+    memcpy(bytes, header, sizeof(header));
+    memcpy(at + TYPE, is_version_6 ? "\x86\xdd\x60" : "\x08\0\x45", 3);
+    memset(at + 20, 0, 2);
+    at[23] = 6;
+    at[start + 12] = (uint8_t)(0x50 + (b & 0xf8u));
+}
+
 /* Writes virtio's header and the start of a frame. */
-static void put_frame(uint64_t address, uint8_t a, uint8_t b)
+static void put_frame(uint64_t address, uint8_t a, uint8_t b, uint8_t c)
 {
     static const uint8_t destinations[] = {1, 2, 3, 0x81, 0xff, 0x80, 4, 0x82};
     static const uint8_t sources[] = {3, 3, 3, 1, 2, 0x81, 4, 9};
-    uint8_t bytes[HEADER + 64] = {0};
+    uint8_t bytes[HEADER + START_BYTES] = {0};
     uint8_t *at = bytes + HEADER;
-    unsigned start = 34;
 
-    make_frame(at, 60, destinations[a % 8u], sources[a / 8u % 8u], number);
-    if ((b & 3u) == 1) { /* TCP segments */
-        const uint8_t header[HEADER] = {
-            1, (b & 4u) != 0 ? 4 : 1, 54, 0, (uint8_t)(1 + b), b >> 6, 34, 0, 16};
-
-        memcpy(bytes, header, sizeof(header));
-        at[TYPE] = 8;
-        at[TYPE + 1] = 0;
-        at[14] = 0x45;
-        memset(at + 20, 0, 2);
-        at[23] = 6;
-        at[start + 12] = (uint8_t)(0x50 + (b & 0x20u));
+    make_frame(at, START_BYTES, destinations[a % 8u], sources[a / 8u % 8u], number);
+    if ((b & 3u) == 1) {
+        make_segments(bytes, b, c);
     } else if ((b & 3u) == 2) { /* an incomplete checksum anywhere */
         bytes[0] = 1;
-        bytes[6] = b / 4u;
-        bytes[8] = a;
-        bytes[9] = (b & 0x80u) != 0 ? 0xff : 0;
+        bytes[6] = b / 4u % 16u;
+        bytes[8] = c % 16u;
+        bytes[9] = (b & 0x40u) != 0 ? c : 0;
     } else if ((b & 3u) == 3) { /* a tag */
         const uint8_t tag[] = {(b & 4u) != 0 ? 0x88 : 0x81, (b & 4u) != 0 ? 0xa8 : 0, 0, b / 8u};
 
@@ -262,10 +269,14 @@ static void step_send(uint8_t a, uint8_t b, uint8_t c)
     uint64_t at = buffer_at(a / 4u);
     unsigned count = (b & 3u) == 1 ? 1 + c % PIECES_MAX : 1 + c % 3u;
 
-    put_frame(at, a, b);
-    pieces[0] = (struct attacker_piece){at, HEADER + 60u + (c & 0xe0u) * 4u, false};
+    put_frame(at, a, b, c);
+    pieces[0] = (struct attacker_piece){at, HEADER + START_BYTES + (c & 0xe0u) * 4u, false};
     for (unsigned i = 1; i < count; i++) {
         pieces[i] = (struct attacker_piece){buffer_at(i + c), c * 8u, false};
+    }
+    if ((a & 0x80u) != 0 && b % 8u == 0) { /* around the end of a window */
+        pieces[count - 1].address = ATTACKER_START + ATTACKER_WINDOW_BYTES - b;
+        pieces[count - 1].bytes = 100;
     }
     if ((c & 0x10u) != 0) { /* header, addresses and the rest in pieces of their own */
         pieces[count++ % PIECES_MAX] = pieces[0];
@@ -297,7 +308,7 @@ static void step_expose(uint8_t a, uint8_t b, uint8_t c)
 
 static void step_command(uint8_t a, uint8_t b, uint8_t c)
 {
-    const uint8_t command[] = {a % 4u, b % 7u, c & 1u, 0, 0, 0, c};
+    const uint8_t command[] = {a % 4u, b % 7u, a < 128 ? c & 1u : c, 0, 0, 0, c};
     uint64_t at = buffer_at(3);
     const struct attacker_piece pieces[] = {
         {at, 2, false},

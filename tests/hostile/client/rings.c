@@ -124,6 +124,13 @@ void rings_describe(unsigned queue, uint8_t a, uint8_t b, uint8_t c)
     struct attacker_piece piece = {any_address(b, c), attacker_value(c, (uint8_t)(a * 37u)), false};
     uint32_t place = setup->size == 0 ? 0 : a % setup->size;
 
+    if (c % 2u != 0) { /* it is the first of a chain */
+        memory_put16(setup->driver_area + 4 +
+                         2 * (uint64_t)(available[queue % ATTACKER_QUEUES] %
+                                        (setup->size == 0 ? 1 : setup->size)),
+                     place);
+        rings_publish(queue, 1);
+    }
     if ((a & 0x40) != 0) {
         piece.address = ATTACKER_START + ATTACKER_TABLES;
         piece.bytes = c % 4u == 0 ? c : c / 4u * DESCRIPTOR_BYTES;

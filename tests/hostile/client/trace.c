@@ -45,6 +45,16 @@ void trace_begin(void (*program)(uint32_t value))
     trace_clear();
 }
 
+static bool has_snares(void)
+{
+    for (unsigned i = 0; i < ATTACKER_SNARES; i++) {
+        if (snares[i].countdown != 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 void trace_set(const struct attacker_snare *snare)
 {
     snares[next_snare++ % ATTACKER_SNARES] = *snare;
@@ -55,8 +65,33 @@ void trace_clear(void)
     memset(snares, 0, sizeof(snares));
 }
 
+/* While its driver is stopped, the client's memory stays as it is. Copies of several bytes are no
+ * loads and stores that the compiler reports, so the content is compared. */
+static void check_unchanged(bool is_before)
+{
+    static uint8_t before[ATTACKER_BYTES];
+    static bool is_known;
+    const uint8_t *first = memory_at(ATTACKER_START, ATTACKER_WINDOW_BYTES);
+    const uint8_t *second =
+        memory_at(ATTACKER_START + ATTACKER_WINDOW_BYTES, ATTACKER_BYTES - ATTACKER_WINDOW_BYTES);
+
+    if (is_before) {
+        is_known = registers_are_stopped() && !has_snares();
+        if (is_known) {
+            memcpy(before, first, ATTACKER_WINDOW_BYTES);
+            memcpy(before + ATTACKER_WINDOW_BYTES, second, ATTACKER_BYTES - ATTACKER_WINDOW_BYTES);
+        }
+    } else if (is_known) {
+        ATTACKER_CHECK(memcmp(before, first, ATTACKER_WINDOW_BYTES) == 0 &&
+                           memcmp(before + ATTACKER_WINDOW_BYTES, second,
+                                  ATTACKER_BYTES - ATTACKER_WINDOW_BYTES) == 0,
+                       "a store after the stop was acknowledged");
+    }
+}
+
 void trace_enter(const struct attacker_work *bound)
 {
+    check_unchanged(true);
     work = (struct attacker_work){0};
     limit = *bound;
     is_active = true;
@@ -65,6 +100,7 @@ void trace_enter(const struct attacker_work *bound)
 struct attacker_work trace_leave(void)
 {
     is_active = false;
+    check_unchanged(false);
     return work;
 }
 

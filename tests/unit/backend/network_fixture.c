@@ -2,21 +2,10 @@
 #include "network_fixture.h"
 
 #include "backend/frame_copy.h"
-#include "fake.h"
 #include <stdlib.h>
 #include <string.h>
 
-#define DRIVER_STARTED (8u | 4u) /* FEATURES_OK, DRIVER_OK (VIRTIO 1.3, 2.1) */
-
 struct fixture fixture;
-
-static struct fake_device device; /* unused, but for the platform's functions */
-/* All memory of the process. The sanitizer sees each access that is not to the driver's. */
-static const struct device_memory_region everything = {
-    .start = FAKE_DMA_OFFSET + 4096,
-    .bytes = UINT64_C(1) << 47,
-    .here = (uint8_t *)4096,
-};
 
 /* A buffer of a ring. */
 struct buffer {
@@ -60,7 +49,7 @@ static void fail_client(void *context, unsigned client, const char *reason)
     assert_non_null(reason);
     called();
     fixture.stations[client].failures++;
-    fixture.stations[client].page.status |= 64; /* NEEDS_RESET */
+    driver_set_failed(&fixture.stations[client].page);
 }
 
 static bool has_room(void *context)
@@ -131,14 +120,13 @@ static const struct network_operations operations = {
 void fixture_prepare(void)
 {
     memset(&fixture, 0, sizeof(fixture));
-    fake_reset_device(&device, FAKE_MMIO, 0);
-    fake_allocations = 0; /* a failed test may have left others */
+    driver_fixture_begin();
     fixture.card_room = CARD_FRAMES;
     fixture.card_limit = UINT32_MAX;
     for (unsigned i = 0; i < STATIONS; i++) {
         fixture.setups[i] = (struct network_client_setup){
             .page = &fixture.stations[i].page,
-            .memory = {.regions = &everything, .count = 1},
+            .memory = driver_fixture_memory(),
             .features = DEVICE_NET_FEATURES,
             .rules = {.address = 0x020000000001u + i},
             .share = {.weight = 1},
@@ -168,46 +156,24 @@ void fixture_end(void)
     for (unsigned i = 0; i < fixture.card_count; i++) {
         free(fixture.card[i].bytes);
     }
-    assert_int_equal(fake_allocations, 0);
+    driver_fixture_end();
 }
 
 void station_start(unsigned index, uint64_t features)
 {
     struct station *station = &fixture.stations[index];
+    uint16_t tables = (features & VIRTIO_F_INDIRECT_DESC) != 0 ? RING : 0;
 
     for (unsigned i = 0; i < DEVICE_NET_QUEUES; i++) {
-        struct virtqueue_options options = {.size = RING, .features = features};
-        bool is_indirect = (features & VIRTIO_F_INDIRECT_DESC) != 0;
-
-        options.indirect_tables = is_indirect ? RING : 0;
-        options.indirect_entries = is_indirect ? RING : 0;
-        struct shared_device_queue *queue = &station->page.queues[i];
-        struct virtio_queue_setup described = {0};
-
-        assert_true(virtqueue_create(&station->queues[i], &options));
-        virtqueue_describe(&station->queues[i], &described);
-        queue->descriptors = described.descriptors;
-        queue->driver_area = described.driver_area;
-        queue->device_area = described.device_area;
-        queue->size = described.size;
-        queue->ready = 1;
+        driver_create_queue(&station->page, i, &station->queues[i], features, tables);
     }
     station->has_queues = true;
-    station->page.accepted = features;
-    station->page.status = DRIVER_STARTED;
+    driver_set_started(&station->page, features);
 }
 
 void station_reset(unsigned index)
 {
-    struct shared_device_page *page = &fixture.stations[index].page;
-
-    for (unsigned i = 0; i < DEVICE_NET_QUEUES; i++) {
-        page->queues[i].generation += page->queues[i].ready;
-        page->queues[i].ready = 0;
-    }
-    page->status = 0;
-    page->accepted = 0;
-    page->generation++;
+    driver_set_reset(&fixture.stations[index].page, DEVICE_NET_QUEUES);
 }
 
 void station_free(unsigned index)
@@ -215,13 +181,7 @@ void station_free(unsigned index)
     struct station *station = &fixture.stations[index];
 
     for (unsigned i = 0; i < DEVICE_NET_QUEUES; i++) {
-        uint16_t position = 0;
-        void *token;
-
-        while ((token = virtqueue_detach(&station->queues[i], &position)) != NULL) {
-            free(token);
-        }
-        virtqueue_destroy(&station->queues[i]);
+        driver_free_queue(&station->queues[i], free);
     }
     station->has_queues = false;
 }

@@ -7,13 +7,11 @@
 #ifndef NETWORK_FIXTURE_H
 #define NETWORK_FIXTURE_H
 
-#include "backend_test.h"
+#include "driver_fixture.h"
 
 #include "backend/network.h"
-#include "virtio/virtqueue.h"
 
 #define STATIONS    3u
-#define RING        64u
 #define PARTS       (RING / 2)
 #define FRAME_ROOM  66000u
 #define RECORDS     4096u

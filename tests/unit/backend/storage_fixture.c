@@ -1,21 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "storage_fixture.h"
 
-#include "fake.h"
 #include <stdlib.h>
 #include <string.h>
 
-#define DRIVER_STARTED (8u | 4u) /* FEATURES_OK, DRIVER_OK (VIRTIO 1.3, 2.1) */
-
 struct storage_fixture fixture;
-
-static struct fake_device device; /* unused, but for the platform's functions */
-/* All memory of the process. The sanitizer sees each access that is not to the driver's. */
-static const struct device_memory_region everything = {
-    .start = FAKE_DMA_OFFSET + 4096,
-    .bytes = UINT64_C(1) << 47,
-    .here = (uint8_t *)4096,
-};
 
 static void called(void)
 {
@@ -45,7 +34,7 @@ static void fail_client(void *context, unsigned client, const char *reason)
     assert_non_null(reason);
     called();
     fixture.drivers[client].failures++;
-    fixture.drivers[client].page.status |= 64; /* NEEDS_RESET */
+    driver_set_failed(&fixture.drivers[client].page);
 }
 
 static bool submit(void *context, struct storage_transfer *transfer)
@@ -84,14 +73,13 @@ static const struct storage_operations operations = {
 void fixture_prepare(void)
 {
     memset(&fixture, 0, sizeof(fixture));
-    fake_reset_device(&device, FAKE_MMIO, 0);
-    fake_allocations = 0; /* a failed test may have left others */
+    driver_fixture_begin();
     fixture.room = CLIENTS * STORAGE_TRANSFERS;
     fixture.disk = (struct storage_disk){STORAGE_OPEN, DISK_SECTORS, false, true};
     for (unsigned i = 0; i < CLIENTS; i++) {
         fixture.setups[i] = (struct storage_client_setup){
             .page = &fixture.drivers[i].page,
-            .memory = {.regions = &everything, .count = 1},
+            .memory = driver_fixture_memory(),
             .features = DEVICE_BLOCK_FEATURES & ~VIRTIO_BLK_F_RO,
             .start = (uint64_t)i * CLIENT_SECTORS,
             .sectors = CLIENT_SECTORS,
@@ -116,41 +104,27 @@ void fixture_end(void)
             driver_free(i);
         }
     }
-    assert_int_equal(fake_allocations, 0);
+    driver_fixture_end();
 }
 
 void driver_start(unsigned index, uint64_t features)
 {
     struct driver *driver = &fixture.drivers[index];
-    struct virtqueue_options options = {.size = RING, .features = features};
-    struct shared_device_queue *queue = &driver->page.queues[0];
-    struct virtio_queue_setup described = {0};
 
-    assert_true(virtqueue_create(&driver->queue, &options));
-    virtqueue_describe(&driver->queue, &described);
-    queue->descriptors = described.descriptors;
-    queue->driver_area = described.driver_area;
-    queue->device_area = described.device_area;
-    queue->size = described.size;
-    queue->ready = 1;
+    driver_create_queue(&driver->page, 0, &driver->queue, features, 0);
     driver->has_queue = true;
-    driver->page.accepted = features;
-    driver->page.status = DRIVER_STARTED;
+    driver_set_started(&driver->page, features);
 }
 
 void driver_reset(unsigned index)
 {
-    struct shared_device_page *page = &fixture.drivers[index].page;
-
-    page->queues[0].generation += page->queues[0].ready;
-    page->queues[0].ready = 0;
-    page->status = 0;
-    page->accepted = 0;
-    page->generation++;
+    driver_set_reset(&fixture.drivers[index].page, 1);
 }
 
-static void free_order(struct order *order)
+static void free_order(void *token)
 {
+    struct order *order = token;
+
     free(order->owner);
     free(order);
 }
@@ -158,13 +132,8 @@ static void free_order(struct order *order)
 void driver_free(unsigned index)
 {
     struct driver *driver = &fixture.drivers[index];
-    uint16_t position = 0;
-    struct order *order;
 
-    while ((order = virtqueue_detach(&driver->queue, &position)) != NULL) {
-        free_order(order);
-    }
-    virtqueue_destroy(&driver->queue);
+    driver_free_queue(&driver->queue, free_order);
     driver->has_queue = false;
 }
 

@@ -7,13 +7,11 @@
 #ifndef STORAGE_FIXTURE_H
 #define STORAGE_FIXTURE_H
 
-#include "backend_test.h"
+#include "driver_fixture.h"
 
 #include "backend/storage.h"
-#include "virtio/virtqueue.h"
 
 #define CLIENTS        3u
-#define RING           64u
 #define CLIENT_SECTORS 300u
 #define DISK_SECTORS   (CLIENTS * CLIENT_SECTORS)
 #define SECTOR         VIRTIO_BLOCK_SECTOR_BYTES
