@@ -81,32 +81,67 @@ static bool is_wanted(struct virtio_network_device *device, unsigned *index, uin
     return false;
 }
 
+/* Returns the address of the windows, 0 if there are none or they cannot be mapped. */
+static uintptr_t map_windows(const struct virtio_rtems_mmio *mmio)
+{
+    uintptr_t base;
+
+    if (mmio->count == 0) {
+        return 0;
+    }
+    base = machine_map_registers(mmio->address, mmio->bytes * mmio->count);
+    if (base == 0) {
+        virtio_platform_log("device at 0x%llx: the registers cannot be mapped",
+                            (unsigned long long)mmio->address);
+    }
+    return base;
+}
+
+/* Returns true if network device number *index is in these windows; counts down *index. */
+static bool find_in_windows(const struct virtio_rtems_mmio *mmio, unsigned *index,
+                            struct virtio_network_device *device)
+{
+    uintptr_t base = map_windows(mmio);
+
+    device->register_bytes = mmio->bytes;
+    device->is_edge_triggered = mmio->is_edge_triggered;
+    for (unsigned window = 0; base != 0 && window < mmio->count; window++) {
+        device->registers = base + window * mmio->bytes;
+        device->vector = mmio->first_vector + window;
+        if (is_wanted(device, index, device->registers)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool find_on_pci(const struct virtio_rtems_pci *pci, unsigned *index,
+                        struct virtio_network_device *device)
+{
+    device->is_edge_triggered = false; /* PCI 3.0, 2.2.6 */
+    for (unsigned number = 0; ecam_find_network(pci, number, &device->function); number++) {
+        device->vector = pci->first_vector + device->function.line;
+        if (is_wanted(device, index, device->function.configuration)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 bool virtio_find_network(const struct virtio_rtems_board *board, unsigned index,
                          struct virtio_network_device *device)
 {
-    const struct virtio_rtems_mmio *mmio = &board->mmio;
-    uintptr_t base;
+    bool found;
 
     device->net = NULL;
     rtems_interrupt_entry_initialize(&device->entry, handle, device, "virtio-net");
     device->handlers = 0;
     device->masked = false;
-    for (unsigned number = 0; ecam_find_network(&board->pci, number, &device->function); number++) {
-        device->vector = board->pci.first_vector + device->function.line;
-        if (is_wanted(device, &index, device->function.configuration)) {
-            return true;
-        }
+    found = find_on_pci(&board->pci, &index, device);
+    for (unsigned i = 0; !found && i < VIRTIO_RTEMS_MMIO_MAX; i++) {
+        found = find_in_windows(&board->mmio[i], &index, device);
     }
-    base = mmio->count == 0 ? 0 : machine_map_registers(mmio->address, mmio->bytes * mmio->count);
-    device->register_bytes = mmio->bytes;
-    for (unsigned window = 0; base != 0 && window < mmio->count; window++) {
-        device->registers = base + window * mmio->bytes;
-        device->vector = mmio->first_vector + window;
-        if (is_wanted(device, &index, device->registers)) {
-            return true;
-        }
-    }
-    return false;
+    return found;
 }
 
 void virtio_network_rearm(struct virtio_network_device *device)
@@ -158,13 +193,23 @@ struct virtio_transport *virtio_network_transport(struct virtio_network_device *
     return device->transport;
 }
 
+/* Installs the handler, which enables the interrupt. It is disabled before, unless the handler of
+ * another device shares it; an edge-triggered interrupt has one device. */
+static bool install(struct virtio_network_device *device)
+{
+    if (device->is_edge_triggered && !machine_set_edge_triggered(device->vector)) {
+        return false;
+    }
+    return rtems_interrupt_entry_install(device->vector, RTEMS_INTERRUPT_SHARED, &device->entry) ==
+           RTEMS_SUCCESSFUL;
+}
+
 bool virtio_network_connect(struct virtio_network_device *device, struct virtio_net *net)
 {
     /* A line that no handler acknowledges would interrupt for ever. */
     (void)rtems_interrupt_entry_remove(device->vector, &device->entry);
     set_driver(device, net);
-    if (net != NULL && rtems_interrupt_entry_install(device->vector, RTEMS_INTERRUPT_SHARED,
-                                                     &device->entry) != RTEMS_SUCCESSFUL) {
+    if (net != NULL && !install(device)) {
         set_driver(device, NULL);
     }
     /* Unmask only if the line has a handler: RTEMS stops at an interrupt without one. */

@@ -27,6 +27,7 @@ struct virtio_network_device {
     uintptr_t registers;                 /* MMIO */
     size_t register_bytes;
     rtems_vector_number vector;
+    bool is_edge_triggered; /* the interrupt */
     /* Ours, not allocated by RTEMS: another processor may still read it when it is removed. */
     rtems_interrupt_entry entry;
     unsigned handlers;    /* number of running handlers that use a driver; guarded by the lock */

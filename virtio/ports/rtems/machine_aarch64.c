@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* AArch64: RTEMS's BSPs map only the devices that they use. */
 #include "machine.h"
+#include <bsp.h>
+#include <bsp/irq.h>
+#include <dev/irq/arm-gic.h>
 #include <libcpu/mmu-vmsav8-64.h>
 #include <rtems.h>
 
@@ -13,6 +16,14 @@ uintptr_t machine_map_registers(uint64_t physical, size_t bytes)
         return 0;
     }
     return address;
+}
+
+/* RTEMS has no call for it. The interrupt is disabled, because the effect of a change is
+ * unpredictable otherwise (IHI 0069, GICD_ICFGR). */
+bool machine_set_edge_triggered(rtems_vector_number vector)
+{
+    gic_id_set_trigger_mode(ARM_GIC_DIST, vector, GIC_EDGE_TRIGGERED);
+    return true;
 }
 
 /* Arm ARM DDI 0487, B2.3.7: DMB orders accesses to Normal and Device memory alike; the outer

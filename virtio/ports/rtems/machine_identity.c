@@ -10,6 +10,12 @@ uintptr_t machine_map_registers(uint64_t physical, size_t bytes)
     return (uintptr_t)physical == physical ? (uintptr_t)physical : 0;
 }
 
+bool machine_set_edge_triggered(rtems_vector_number vector)
+{
+    (void)vector;
+    return false;
+}
+
 void machine_order(void)
 {
     atomic_thread_fence(memory_order_seq_cst);

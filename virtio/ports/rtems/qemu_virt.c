@@ -9,7 +9,7 @@
 #define WIDE (UINTPTR_MAX > UINT32_MAX)
 
 const struct virtio_rtems_board virtio_rtems_qemu_virt = {
-    .mmio = {.address = 0x0A000000, .bytes = 0x200, .count = 32, .first_vector = SPI(16)},
+    .mmio = {{.address = 0x0A000000, .bytes = 0x200, .count = 32, .first_vector = SPI(16)}},
     .pci = {.configuration = WIDE ? UINT64_C(0x4010000000) : 0x3F000000,
             .buses = WIDE ? 256 : 16,
             .memory = 0x10000000,

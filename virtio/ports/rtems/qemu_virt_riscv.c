@@ -6,7 +6,7 @@
 #define EXTERNAL(number) (2 + (number))
 
 const struct virtio_rtems_board virtio_rtems_qemu_virt = {
-    .mmio = {.address = 0x10001000, .bytes = 0x1000, .count = 8, .first_vector = EXTERNAL(1)},
+    .mmio = {{.address = 0x10001000, .bytes = 0x1000, .count = 8, .first_vector = EXTERNAL(1)}},
     .pci = {.configuration = 0x30000000,
             .buses = 256,
             .memory = 0x40000000,

@@ -3,8 +3,8 @@
 # The stack (rtems-net-legacy, or the one built into RTEMS up to version 5) is installed with the BSP.
 
 BSDNET_PORT := $(wildcard $(PORT)/bsd/*.c)
-BSDNET_SAMPLE := $(wildcard $(PORT)/samples/bsd/*.c)
-BSDNET_FLAGS = -I$(PORT)/bsd $(DRIVER_FLAGS) -DSAMPLE_RX_BUFFERS=$(RX_BUFFERS) -DSAMPLE_TCP_BUFFER=$(TCP_BUFFER)
+BSDNET_SAMPLE := $(wildcard $(PORT)/samples/bsd/*.c) $(SAMPLE_BOARD)
+BSDNET_FLAGS = -I$(PORT)/bsd $(DRIVER_FLAGS) $(SAMPLE_FLAGS) -DSAMPLE_RX_BUFFERS=$(RX_BUFFERS) -DSAMPLE_TCP_BUFFER=$(TCP_BUFFER)
 
 .PHONY: bsd
 bsd: $(BUILD)/bsd-sample.exe
@@ -13,7 +13,11 @@ $(BUILD)/bsd/%.o: $(ROOT)/%.c $(BUILD)/settings
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(WARNINGS) $(BSDNET_FLAGS) -c -o $@ $<
 
+$(BUILD)/bsd/%.o: $(ROOT)/%.S $(BUILD)/settings
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) -c -o $@ $<
+
 $(BUILD)/libvirtio-bsdnet.a: $(BSDNET_PORT:$(ROOT)/%.c=$(BUILD)/bsd/%.o)
 
-$(BUILD)/bsd-sample.exe: $(BSDNET_SAMPLE:$(ROOT)/%.c=$(BUILD)/bsd/%.o) $(BUILD)/libvirtio-bsdnet.a $(BUILD)/libvirtio-net.a
-	$(CC) $(CFLAGS) -o $@ $^ $(LINK_FLAGS) $(BSP_LDFLAGS) -Wl,--gc-sections -lnetworking
+$(BUILD)/bsd-sample.exe: $(patsubst $(ROOT)/%,$(BUILD)/bsd/%.o,$(basename $(BSDNET_SAMPLE))) $(BUILD)/libvirtio-bsdnet.a $(BUILD)/libvirtio-net.a
+	$(CC) $(CFLAGS) -o $@ $^ $(LINK_FLAGS) $(BSP_LDFLAGS) $(SAMPLE_LINK_FLAGS) -lnetworking

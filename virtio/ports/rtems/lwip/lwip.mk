@@ -49,8 +49,9 @@ $(BUILD)/lwip/%.o: $(ROOT)/%.c $(BUILD)/settings
 $(BUILD)/libvirtio-lwip.a: $(LWIP_OBJECTS)
 
 LWIP_SAMPLE = $(addprefix $(PORT)/samples/lwip/,echo.c main.c vnetstat.c)
-$(BUILD)/lwip-sample.exe: $(BUILD)/settings $(LWIP_SAMPLE) $(BUILD)/libvirtio-lwip.a $(BUILD)/libvirtio-net.a
-	$(CC) $(CFLAGS) $(WARNINGS) $(LWIP_FLAGS) -DSAMPLE_RX_BUFFERS=$(RX_BUFFERS) -o $@ $(filter %.c %.a,$^) $(LINK_FLAGS) $(BSP_LDFLAGS) -Wl,--gc-sections
+$(BUILD)/lwip-sample.exe: $(BUILD)/settings $(LWIP_SAMPLE) $(SAMPLE_BOARD) $(BUILD)/libvirtio-lwip.a $(BUILD)/libvirtio-net.a
+	$(CC) $(CFLAGS) $(WARNINGS) $(LWIP_FLAGS) $(SAMPLE_FLAGS) -DSAMPLE_RX_BUFFERS=$(RX_BUFFERS) -o $@ $(filter %.c %.S %.a,$^) \
+	  $(LINK_FLAGS) $(BSP_LDFLAGS) $(SAMPLE_LINK_FLAGS)
 
 # Another program on lwIP, from the sources that APPLICATION names: make $(BUILD)/application.exe APPLICATION=main.c
 $(BUILD)/application.exe: $(BUILD)/settings $(APPLICATION) $(BUILD)/libvirtio-lwip.a $(BUILD)/libvirtio-net.a

@@ -8,10 +8,11 @@
 
 #include <cmocka.h>
 
-#define VECTOR 48u
+#define VECTOR     48u
+#define UNMAPPABLE 0x5000u /* an address that a pointer of the program cannot have */
 
 static const struct virtio_rtems_board board = {
-    .mmio = {.address = 0x1000, .bytes = 0x200, .count = 1, .first_vector = VECTOR},
+    .mmio = {{.address = 0x1000, .bytes = 0x200, .count = 1, .first_vector = VECTOR}},
 };
 static struct virtio_network_device device;
 static struct virtio_net *const net = (struct virtio_net *)&device;
@@ -25,6 +26,9 @@ static unsigned locks_held;
 static bool disconnects;
 static bool waits; /* the other processor, for the interrupt handler */
 static jmp_buf interrupted;
+static bool can_be_edge_triggered; /* the interrupts of this processor */
+static bool edge_triggered;        /* VECTOR */
+static unsigned unmapped;          /* devices that were reported */
 
 virtio_lock_state virtio_platform_lock(void)
 {
@@ -89,12 +93,21 @@ bool virtio_pci_probe(struct virtio_pci *pci, struct virtio_pci_function *functi
 uintptr_t machine_map_registers(uint64_t physical, size_t bytes)
 {
     (void)bytes;
-    return (uintptr_t)physical;
+    return physical == UNMAPPABLE ? 0 : (uintptr_t)physical;
+}
+
+bool machine_set_edge_triggered(rtems_vector_number vector)
+{
+    assert_int_equal(vector, VECTOR);
+    assert_false(interrupt_line.enabled);
+    edge_triggered = can_be_edge_triggered;
+    return can_be_edge_triggered;
 }
 
 void virtio_platform_log(const char *format, ...)
 {
-    fail_msg("%s", format);
+    assert_string_equal(format, "device at 0x%llx: the registers cannot be mapped");
+    unmapped++;
 }
 
 static int find(void **state)
@@ -107,6 +120,9 @@ static int find(void **state)
     interrupts = 0;
     disconnects = false;
     waits = false;
+    can_be_edge_triggered = true;
+    edge_triggered = false;
+    unmapped = 0;
     assert_true(virtio_find_network(&board, 0, &device));
     return 0;
 }
@@ -198,6 +214,48 @@ static void reports_a_failed_connection(void **state)
     assert_null(device.net);
 }
 
+/* As a partition's devices of other partitions are. The second connection is a restart's. */
+static void sets_the_trigger_before_the_interrupt_is_enabled(void **state)
+{
+    struct virtio_rtems_board edge = board;
+
+    (void)state;
+    assert_true(virtio_network_connect(&device, net));
+    assert_false(edge_triggered);
+    assert_true(virtio_network_connect(&device, NULL));
+    edge.mmio[0].is_edge_triggered = true;
+    assert_true(virtio_find_network(&edge, 0, &device));
+    for (unsigned i = 0; i < 2; i++) {
+        edge_triggered = false;
+        assert_true(virtio_network_connect(&device, net));
+        assert_true(edge_triggered);
+        interrupt_line_raise();
+        assert_int_equal(interrupts, i + 1);
+    }
+    can_be_edge_triggered = false;
+    assert_false(virtio_network_connect(&device, net));
+    assert_null(device.net);
+    assert_int_equal(interrupt_line.count, 0);
+}
+
+/* The windows of a partition are anywhere. */
+static void finds_devices_in_each_group_of_windows(void **state)
+{
+    const struct virtio_rtems_board groups = {
+        .mmio = {{.address = 0x1000, .bytes = 0x200, .count = 1, .first_vector = 40},
+                 {.address = UNMAPPABLE, .bytes = 0x1000, .count = 1, .first_vector = 41},
+                 {.address = 0x9000, .bytes = 0x1000, .count = 1, .first_vector = VECTOR}},
+    };
+
+    (void)state;
+    assert_true(virtio_find_network(&groups, 1, &device));
+    assert_int_equal(device.registers, 0x9000);
+    assert_int_equal(device.register_bytes, 0x1000);
+    assert_int_equal(device.vector, VECTOR);
+    assert_int_equal(unmapped, 1);
+    assert_false(virtio_find_network(&groups, 2, &device));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -208,6 +266,8 @@ int main(void)
         cmocka_unit_test_setup(leaves_an_unhandled_line_masked, find),
         cmocka_unit_test_setup(gives_the_line_back_to_others, find),
         cmocka_unit_test_setup(reports_a_failed_connection, find),
+        cmocka_unit_test_setup(sets_the_trigger_before_the_interrupt_is_enabled, find),
+        cmocka_unit_test_setup(finds_devices_in_each_group_of_windows, find),
     };
 
     return cmocka_run_group_tests_name("rtems_discovery", tests, NULL, NULL);

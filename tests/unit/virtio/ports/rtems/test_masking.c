@@ -28,6 +28,12 @@ uintptr_t machine_map_registers(uint64_t physical, size_t bytes)
     return (uintptr_t)physical;
 }
 
+bool machine_set_edge_triggered(rtems_vector_number vector)
+{
+    fail_msg("vector %u is level-triggered", vector);
+    return false;
+}
+
 /* Acts like the ports' bottom halves. */
 static void bottom_half(void)
 {
@@ -72,7 +78,7 @@ static void start(void)
     };
     static const struct virtio_net_parameters parameters = {0};
     const struct virtio_rtems_board board = {
-        .mmio = {FAKE_MMIO_BASE, REGISTERS_BYTES, 1, VECTOR},
+        .mmio = {{FAKE_MMIO_BASE, REGISTERS_BYTES, 1, VECTOR, false}},
     };
     const char *reason = NULL;
 

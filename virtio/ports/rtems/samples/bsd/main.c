@@ -11,6 +11,7 @@
 static void init(rtems_task_argument argument)
 {
     (void)argument;
+    network_choose_board();
     if (rtems_bsdnet_initialize_network() != 0) {
         printf("sample: the network did not start\n");
         rtems_task_exit();

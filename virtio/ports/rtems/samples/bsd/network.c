@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The stack's configuration: one virtio device with a fixed address. */
 #include "sample.h"
+#include "sample_board.h"
 #include "virtio_bsdnet.h"
 #include <rtems/rtems_bsdnet.h>
 
@@ -21,3 +22,8 @@ struct rtems_bsdnet_config rtems_bsdnet_config = {
     .tcp_tx_buf_size = SAMPLE_TCP_BUFFER,
     .tcp_rx_buf_size = SAMPLE_TCP_BUFFER,
 };
+
+void network_choose_board(void)
+{
+    interface.drv_ctrl = (void *)sample_board(); /* only read (virtio_bsdnet.h) */
+}

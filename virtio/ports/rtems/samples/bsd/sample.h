@@ -8,6 +8,9 @@
 
 #define SAMPLE_UNIT 1 /* unit number of the interface "vtn1" */
 
+/* Chooses the board in the stack's configuration, before the stack is initialized. */
+void network_choose_board(void);
+
 /* Starts the services: TCP echo on port 7, iperf 2 and ttcp on port 5001, counters on port 2020.
  * They have 8, 4 and 2 tasks; each task serves one connection at a time. Seven more connections of
  * a service wait until one of its tasks is free. */

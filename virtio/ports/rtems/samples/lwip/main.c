@@ -7,6 +7,7 @@
 #include "lwip/apps/lwiperf.h"
 #include "lwip/ip4_addr.h"
 #include "lwip/tcpip.h"
+#include "sample_board.h"
 #include "virtio_lwip.h"
 #include "vnetstat.h"
 #include <inttypes.h>
@@ -54,7 +55,7 @@ static void report_iperf(void *argument, enum lwiperf_report_type type, const ip
 static struct virtio_netif *start_network(void)
 {
     const struct virtio_lwip_configuration configuration = {
-        .board = &virtio_rtems_qemu_virt,
+        .board = sample_board(),
         .interface = {.driver = {.rx_buffers = SAMPLE_RX_BUFFERS}},
     };
     const char *reason;
