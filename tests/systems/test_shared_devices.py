@@ -12,6 +12,7 @@ import pytest
 from rich.console import Console
 
 from bulkhead.paths import ROOT
+from bulkhead.peers import rtems
 from bulkhead.settings import Settings
 from bulkhead.system import board_tree, check_command
 from bulkhead.system.assemble import Assembled
@@ -27,6 +28,9 @@ from . import boards
 
 _HERE = Path(__file__).parent
 _PAGE = ROOT / "docs" / "shared-devices.md"
+_NEEDS_RTEMS = pytest.mark.skipif(
+    rtems.find() is None, reason=f"no RTEMS: {rtems.PREFIX} names no folder"
+)
 _IMAGE = struct.pack("<8xQQ24x8xI4x", 0, 1 << 20, 0x644D5241)
 
 
@@ -176,9 +180,14 @@ def test_check_prints_shared_devices(
 
 
 @pytest.mark.parametrize(
-    ("file", "image"), [("system", "backend"), ("with-linux", "linux-backend")]
+    ("file", "image", "clients"),
+    [
+        ("system", "backend", ["services", "linux"]),
+        ("with-linux", "linux-backend", ["services", "linux"]),
+        pytest.param("with-rtems", "backend", ["services", "rtems", "linux"], marks=_NEEDS_RTEMS),
+    ],
 )
-def test_system_with_a_shared_card_passes(file: str, image: str) -> None:
+def test_system_with_a_shared_card_passes(file: str, image: str, clients: list[str]) -> None:
     """Its card is the back-end's alone, and the clients have different rules."""
     system = parse(ROOT / "systems" / "shared-card" / f"{file}.toml")
     placed = layout(system, check(system, board_tree.load))
@@ -186,5 +195,6 @@ def test_system_with_a_shared_card_passes(file: str, image: str) -> None:
         each.partition.name: (len(each.shared_clients), len(each.shared_backends))
         for each in placed.places
     }
-    assert counts == {"control": (0, 0), "net": (0, 2), "services": (1, 0), "linux": (1, 0)}
+    of_clients = dict.fromkeys(clients, (1, 0))
+    assert counts == {"control": (0, 0), "net": (0, len(clients)), **of_clients}
     assert [(each.name, each.image) for each in system.partitions if each.pci] == [("net", image)]
