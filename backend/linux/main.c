@@ -19,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/random.h>
 #include <time.h>
 
@@ -28,9 +29,15 @@
 /* Frames in a round, from the tap interface and from clients. */
 #define ROUND_FRAMES 64u
 
-/* Time for which the thread looks for work before it asks to be notified: a notification costs the
- * client an exit, and this process a wait of the kernel. */
-#define POLL_NS UINT64_C(50000)
+/* Without work, the thread looks for more during POLL_NS. Then it looks once in each NAP_NS, or
+ * when the interface has frames, until LINGER_NS is over, before it asks the clients to notify: a
+ * notification costs the client an exit, and this partition several. */
+#define POLL_NS   UINT64_C(50000)
+#define NAP_NS    UINT64_C(50000)
+#define LINGER_NS UINT64_C(5000000)
+
+/* The time by which Linux may delay the end of a nap (prctl(2)). */
+#define TIMER_SLACK_NS 1000ul
 
 #define INTERRUPT_USED 1u /* of SHARED_DEVICE_FUNCTION_INTERRUPT */
 #define STATUS_OFFSET  6u /* of the configuration's status field (VIRTIO 1.3, 5.1.4) */
@@ -235,6 +242,14 @@ static void sleep_until_work(struct backend *backend)
     network_wake(&backend->network);
 }
 
+/* Waits for the interface, or for a short time. The doorbells are not armed. */
+static void nap(struct backend *backend, uint64_t until)
+{
+    uint64_t end = time_now() + NAP_NS;
+
+    wait_for_work(backend, until < end ? until : end);
+}
+
 static _Noreturn void serve(struct backend *backend)
 {
     uint64_t worked = time_now();
@@ -245,8 +260,10 @@ static _Noreturn void serve(struct backend *backend)
 
         if (execute_round(backend, now, &until)) {
             worked = now;
-        } else if (now - worked >= POLL_NS) {
+        } else if (now - worked >= LINGER_NS) {
             sleep_until_work(backend);
+        } else if (now - worked >= POLL_NS) {
+            nap(backend, until);
         }
         reports_tend(&backend->reports, now);
     }
@@ -367,6 +384,7 @@ int main(int count, char **arguments)
     char problem[PROBLEM_BYTES];
 
     (void)setvbuf(stdout, NULL, _IOLBF, 0);
+    (void)prctl(PR_SET_TIMERSLACK, TIMER_SLACK_NS);
     if (!read_options(count, arguments, &options, problem) || !start(&backend, &options, problem)) {
         (void)fprintf(stderr, "bulkhead-backend: %s\n", problem);
         return EXIT_PROBLEM;
