@@ -21,7 +21,7 @@
 #define BUFFER_BYTES   2048u
 #define BUFFERS        ((ATTACKER_BYTES - ATTACKER_BUFFERS) / BUFFER_BYTES)
 #define PIECES_MAX     48u
-#define START_BYTES    220u       /* of a frame, with all headers that are possible */
+#define START_BYTES    280u       /* of a frame, with all headers that are possible */
 #define CARD_NUMBERS   0x1000000u /* frames from the card are counted from here on */
 /* Frames that leave, or are looked at, until a frame of an honest client has left: that and the
  * turn before it each take as long as the malicious client sends the smallest frames, by its
@@ -228,7 +228,7 @@ static void make_segments(uint8_t *bytes, uint8_t b, uint8_t c)
 {
     bool is_version_6 = (b & 4u) != 0;
     uint8_t *at = bytes + HEADER;
-    uint8_t start = is_version_6 ? (uint8_t)(54 + c / 2u) : 34;
+    uint8_t start = is_version_6 ? (uint8_t)(54 + c * 3u / 4u) : 34;
     const uint8_t header[HEADER] = {
         1, is_version_6 ? 4 : 1, 54, 0, (uint8_t)(1 + b), b >> 6, start, 0, 16};
 
@@ -312,7 +312,7 @@ static void step_command(uint8_t a, uint8_t b, uint8_t c)
     uint64_t at = buffer_at(3);
     const struct attacker_piece pieces[] = {
         {at, 2, false},
-        {at + 2, a < 128 ? 1 : 4u + c * 6u, false},
+        {at + 2, a < 128 ? 1 : 8u + b / 7u * 6u, false},
         {buffer_at(4), c % 2u, true},
     };
 

@@ -44,6 +44,12 @@ static void put_chain(uint64_t table, uint32_t size, uint32_t first,
     }
 }
 
+/* Writes an entry of the available ring. */
+static void put_head(const struct shared_device_queue *setup, uint16_t index, uint32_t head)
+{
+    memory_put16(setup->driver_area + 4 + 2 * (uint64_t)(index % setup->size), head);
+}
+
 void rings_add(unsigned queue, const struct attacker_piece *pieces, unsigned count,
                bool is_indirect)
 {
@@ -67,7 +73,7 @@ void rings_add(unsigned queue, const struct attacker_piece *pieces, unsigned cou
     } else {
         put_chain(setup->descriptors, setup->size, head, pieces, count);
     }
-    memory_put16(setup->driver_area + 4 + 2 * (uint64_t)(index % setup->size), head % setup->size);
+    put_head(setup, index, head % setup->size);
     next_descriptor[queue % ATTACKER_QUEUES] = (uint16_t)(head + count);
     rings_publish(queue, 1);
 }
@@ -122,13 +128,15 @@ void rings_describe(unsigned queue, uint8_t a, uint8_t b, uint8_t c)
 {
     const struct shared_device_queue *setup = &registers_page()->queues[queue % ATTACKER_QUEUES];
     struct attacker_piece piece = {any_address(b, c), attacker_value(c, (uint8_t)(a * 37u)), false};
-    uint32_t place = setup->size == 0 ? 0 : a % setup->size;
+    uint32_t place, next;
 
-    if (c % 2u != 0) { /* it is the first of a chain */
-        memory_put16(setup->driver_area + 4 +
-                         2 * (uint64_t)(available[queue % ATTACKER_QUEUES] %
-                                        (setup->size == 0 ? 1 : setup->size)),
-                     place);
+    if (setup->size == 0) {
+        return;
+    }
+    place = a % setup->size;
+    next = (b & 0x80u) != 0 ? place : a * 7u % 64u; /* a circle, or any */
+    if (c % 2u != 0) {                              /* it is the first of a chain */
+        put_head(setup, available[queue % ATTACKER_QUEUES], place);
         rings_publish(queue, 1);
     }
     if ((a & 0x40) != 0) {
@@ -136,5 +144,5 @@ void rings_describe(unsigned queue, uint8_t a, uint8_t b, uint8_t c)
         piece.bytes = c % 4u == 0 ? c : c / 4u * DESCRIPTOR_BYTES;
     }
     put_descriptor(setup->descriptors + (uint64_t)place * DESCRIPTOR_BYTES, &piece, b / 16u % 8u,
-                   a * 7u % 64u);
+                   next);
 }
