@@ -2,12 +2,12 @@
 /* Changes one or two fields of a valid description with channels at a time, and checks the result
  * of channel_check(). */
 #include "channel/check.h"
+#include "description_faults.h"
 #include "description_fixture.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
-#include <string.h>
 
 #include <cmocka.h>
 
@@ -19,25 +19,11 @@
 #define FUNCTION  "a PCI function without interrupt or host, or unknown value of function: channel"
 #define HOST      "a PCI host of channels overlaps, or is at no such place: guest address"
 
-struct change {
-    size_t offset;
-    size_t bytes; /* 0: no change */
-    uint64_t value;
-};
-
-struct fault {
-    const char *text; /* NULL: the description is valid */
-    uint64_t value;
-    struct change changes[2];
-};
-
-#define SET(field, new_value) \
-    {offsetof(struct description, field), sizeof(((struct description *)0)->field), new_value}
 #define FIRST(field, new_value)  SET(channels[0].field, new_value)
 #define SECOND(field, new_value) SET(channels[1].field, new_value)
 #define HOST_AT(address)         {SET(partitions[1].channel_host, address), FIRST(ends[1].function, 1)}
 
-static const struct fault faults[] = {
+static const struct description_fault faults[] = {
     {NULL, 0, {{0}}},
     {PAIR, 0, {FIRST(ends[1].partition, 0)}},
     {PAIR, 1, {SECOND(ends[1].partition, 2)}},
@@ -135,30 +121,11 @@ static const struct fault faults[] = {
     {NULL, 0, HOST_AT(0x70000000)}, /* the other partition's */
 };
 
-static void apply(struct description *description, const struct change *change)
-{
-    memcpy((char *)description + change->offset, &change->value, change->bytes);
-}
-
 static void test_faults(void **state)
 {
-    static struct description description;
-
     (void)state;
-    for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
-        const struct fault *fault = &faults[i];
-        uint64_t value = 0;
-        const char *text;
-
-        description_make_connected(&description);
-        apply(&description, &fault->changes[0]);
-        apply(&description, &fault->changes[1]);
-        text = channel_check(&description, &value);
-        if ((text == NULL) != (fault->text == NULL) ||
-            (text != NULL && (strcmp(text, fault->text) != 0 || value != fault->value))) {
-            fail_msg("fault %zu: %s 0x%llx", i, text, (unsigned long long)value);
-        }
-    }
+    description_expect_faults(faults, sizeof(faults) / sizeof(faults[0]),
+                              description_make_connected, channel_check);
 }
 
 static void test_one_way_needs_less_room(void **state)

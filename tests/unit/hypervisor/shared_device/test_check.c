@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Changes one or two fields of a valid description with shared devices at a time, and checks the
  * result of shared_device_check(). */
+#include "description_faults.h"
 #include "description_fixture.h"
 #include "shared_device/check.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
-#include <string.h>
 
 #include <cmocka.h>
 
@@ -26,24 +26,10 @@
     "kept nor staging: guest address"
 #define PLACE "a window of a shared device overlaps, or is not whole pages: guest address"
 
-struct change {
-    size_t offset;
-    size_t bytes; /* 0: no change */
-    uint64_t value;
-};
-
-struct fault {
-    const char *text; /* NULL: the description is valid */
-    uint64_t value;
-    struct change changes[3];
-};
-
-#define SET(field, new_value) \
-    {offsetof(struct description, field), sizeof(((struct description *)0)->field), new_value}
 #define FIRST(field, new_value)  SET(shared_devices[0].field, new_value)
 #define SECOND(field, new_value) SET(shared_devices[1].field, new_value)
 
-static const struct fault faults[] = {
+static const struct description_fault faults[] = {
     {NULL, 0, {{0}}},
     {PAIR, 0, {FIRST(client, 1)}},
     {PAIR, 1, {SECOND(backend, 1)}},
@@ -183,33 +169,18 @@ static const struct fault faults[] = {
     {PLACE, 0x1000000, {SECOND(windows[0].backend, 0x1000000)}},
 };
 
-static void apply(struct description *description, const struct change *change)
+static void make(struct description *description)
 {
-    memcpy((char *)description + change->offset, &change->value, change->bytes);
+    description_make_served(description);
+    description->partitions[0].interrupts[1] |= 1u << 19;
+    description->movable_count = 1;
 }
 
 static void test_faults(void **state)
 {
-    static struct description description;
-
     (void)state;
-    for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
-        const struct fault *fault = &faults[i];
-        uint64_t value = 0;
-        const char *text;
-
-        description_make_served(&description);
-        description.partitions[0].interrupts[1] |= 1u << 19;
-        description.movable_count = 1;
-        apply(&description, &fault->changes[0]);
-        apply(&description, &fault->changes[1]);
-        apply(&description, &fault->changes[2]);
-        text = shared_device_check(&description, &value);
-        if ((text == NULL) != (fault->text == NULL) ||
-            (text != NULL && (strcmp(text, fault->text) != 0 || value != fault->value))) {
-            fail_msg("fault %zu: %s 0x%llx", i, text, (unsigned long long)value);
-        }
-    }
+    description_expect_faults(faults, sizeof(faults) / sizeof(faults[0]), make,
+                              shared_device_check);
 }
 
 /* Many devices of one back-end, and of one client, each with a window of one page. */
