@@ -1,114 +1,42 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Tests what the boot maps of channels: for the guests of both ends, and for their monitors. */
-#include "boot/boot.h"
+#include "boot_fixture.h"
 #include "channel/channel.h"
 #include "channel/check.h"
-#include "console/terminal.h"
-#include "partition/load.h"
-#include <arch/device_access.h>
 #include <setjmp.h>
 #include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include <cmocka.h>
 
-#define POOL_PAGES     64u
 #define SECTION_BYTES  UINT64_C(0x5000)
 #define REGION_BYTES   (0x1000 + 2 * SECTION_BYTES)
 #define GUEST_OF_FIRST UINT64_C(0x10000000)
 #define GUEST_OF_LAST  UINT64_C(0x20001000)
-#define UNMAPPED       UINT64_MAX
-
-struct page_pool boot_pool;
-
-static struct description description;
-static struct partition partitions[3];
-static uint8_t *memory;   /* pages of the pool, then the region, then one page more */
-static uint64_t physical; /* of the region */
-static uint64_t probed, cleaned, cleaned_end;
-static uint64_t mapped, mapped_bytes;
-static unsigned mappings;
-static const char *problem; /* what channel_check() returns */
-static jmp_buf refused;
 
 const char *channel_check(const struct description *system, uint64_t *value)
 {
-    assert_ptr_equal(system, &description);
-    *value = 5;
-    return problem;
-}
-
-_Noreturn void boot_refuse(const char *text, uint64_t number)
-{
-    assert_string_equal(text, problem);
-    assert_int_equal(number, 5);
-    longjmp(refused, 1);
-}
-
-void terminal_explain(const char *text)
-{
-    assert_string_equal(text, "the board has no memory at");
-}
-
-uint32_t device_read32(uintptr_t address)
-{
-    probed = address;
-    return 0;
-}
-
-void boot_map(uint64_t *root, uint64_t start, uint64_t bytes, uint64_t attributes)
-{
-    assert_non_null(root);
-    assert_int_equal(attributes, MONITOR_DATA);
-    mapped = start;
-    mapped_bytes = bytes;
-    mappings++;
-}
-
-void load_clean(uint64_t at, uint64_t end)
-{
-    cleaned = at;
-    cleaned_end = end;
+    return boot_fixture_check(system, value);
 }
 
 static int setup(void **state)
 {
-    const size_t bytes = (size_t)(POOL_PAGES * PAGE_BYTES + REGION_BYTES + PAGE_BYTES);
-
-    memory = aligned_alloc(PAGE_BYTES, bytes);
-    assert_non_null(memory);
-    memset(memory, 0xa5, bytes);
-    *state = memory;
-    boot_pool.next = (uint64_t)(uintptr_t)memory;
-    boot_pool.end = boot_pool.next + POOL_PAGES * PAGE_BYTES;
-    physical = boot_pool.end;
-    memset(&description, 0, sizeof(description));
-    description.channel_count = 1;
-    description.channels[0] = (struct description_channel){
-        .physical = physical,
+    (void)state;
+    boot_fixture_begin(REGION_BYTES);
+    fixture.description.channel_count = 1;
+    fixture.description.channels[0] = (struct description_channel){
+        .physical = fixture.physical,
         .section_bytes = SECTION_BYTES,
         .ends = {{.partition = 2, .guest = GUEST_OF_FIRST},
                  {.partition = 0, .guest = GUEST_OF_LAST}},
     };
-    for (uint32_t i = 0; i < 3; i++) {
-        partitions[i] = (struct partition){.constant = {.system = &description, .index = i}};
-    }
-    problem = NULL;
-    probed = cleaned = mapped = 0;
-    mappings = 0;
     return 0;
 }
 
 static int tear_down(void **state)
 {
-    free(*state);
+    (void)state;
+    boot_fixture_end();
     return 0;
-}
-
-static uint64_t *new_root(void)
-{
-    return (uint64_t *)(uintptr_t)page_pool_take(&boot_pool, 1);
 }
 
 /* Returns the attributes with which a page of the region is mapped, or UNMAPPED. */
@@ -119,7 +47,7 @@ static uint64_t attributes_at(const uint64_t *root, uint64_t guest, uint64_t off
     if (!tables_find(root, guest + offset, &output, &attributes)) {
         return UNMAPPED;
     }
-    assert_int_equal(output, physical + offset);
+    assert_int_equal(output, fixture.physical + offset);
     return attributes;
 }
 
@@ -141,13 +69,13 @@ static void both_ends_write_the_common_section(void **state)
     const uint64_t guests[] = {GUEST_OF_LAST, 0, GUEST_OF_FIRST};
 
     (void)state;
-    description.channels[0].common_pages = 1;
+    fixture.description.channels[0].common_pages = 1;
     for (unsigned i = 0; i < 3; i += 2) {
-        uint64_t *root = new_root(), guest = guests[i];
+        uint64_t *root = boot_fixture_root(), guest = guests[i];
         uint64_t own = i == 2 ? 2 * PAGE_BYTES : 2 * PAGE_BYTES + SECTION_BYTES;
         uint64_t other = i == 2 ? 2 * PAGE_BYTES + SECTION_BYTES : 2 * PAGE_BYTES;
 
-        channel_connect(&partitions[i], root);
+        channel_connect(&fixture.partitions[i], root);
         assert_int_equal(attributes_at(root, guest, 0), STAGE2_CONSTANTS);
         assert_int_equal(attributes_at(root, guest, PAGE_BYTES), STAGE2_DATA);
         assert_int_equal(attributes_at(root, guest, own), STAGE2_DATA);
@@ -156,85 +84,86 @@ static void both_ends_write_the_common_section(void **state)
                          i == 2 ? STAGE2_CONSTANTS : STAGE2_DATA);
         assert_int_equal(attributes_at(root, guest, REGION_BYTES + PAGE_BYTES), UNMAPPED);
     }
-    assert_int_equal(cleaned_end, physical + PAGE_BYTES + REGION_BYTES);
+    assert_int_equal(fixture.cleaned_end, fixture.physical + PAGE_BYTES + REGION_BYTES);
 }
 
 static void each_end_writes_its_section(void **state)
 {
-    uint64_t *root = new_root();
+    uint64_t *root = boot_fixture_root();
 
     (void)state;
-    channel_connect(&partitions[2], root);
+    channel_connect(&fixture.partitions[2], root);
     expect(root, GUEST_OF_FIRST, STAGE2_CONSTANTS, STAGE2_DATA, STAGE2_CONSTANTS);
     assert_int_equal(attributes_at(root, GUEST_OF_LAST, 0), UNMAPPED);
-    root = new_root();
-    channel_connect(&partitions[0], root);
+    root = boot_fixture_root();
+    channel_connect(&fixture.partitions[0], root);
     expect(root, GUEST_OF_LAST, STAGE2_CONSTANTS, STAGE2_CONSTANTS, STAGE2_DATA);
-    root = new_root();
-    channel_connect(&partitions[1], root);
+    root = boot_fixture_root();
+    channel_connect(&fixture.partitions[1], root);
     assert_int_equal(attributes_at(root, GUEST_OF_FIRST, 0), UNMAPPED);
     assert_int_equal(attributes_at(root, GUEST_OF_LAST, 0), UNMAPPED);
 }
 
 static void one_way_has_one_section(void **state)
 {
-    uint64_t *root = new_root();
+    uint64_t *root = boot_fixture_root();
 
     (void)state;
-    description.channels[0].one_way = 1;
-    channel_connect(&partitions[0], root);
+    fixture.description.channels[0].one_way = 1;
+    channel_connect(&fixture.partitions[0], root);
     expect(root, GUEST_OF_LAST, STAGE2_CONSTANTS, STAGE2_CONSTANTS, UNMAPPED);
-    root = new_root();
-    channel_connect(&partitions[2], root);
+    root = boot_fixture_root();
+    channel_connect(&fixture.partitions[2], root);
     expect(root, GUEST_OF_FIRST, STAGE2_CONSTANTS, STAGE2_DATA, UNMAPPED);
     /* Memory behind the region is not zeroed. */
-    assert_int_equal(cleaned_end, physical + PAGE_BYTES + SECTION_BYTES);
-    assert_int_equal(((uint8_t *)(uintptr_t)physical)[PAGE_BYTES + SECTION_BYTES], 0xa5);
+    assert_int_equal(fixture.cleaned_end, fixture.physical + PAGE_BYTES + SECTION_BYTES);
+    assert_int_equal(((uint8_t *)(uintptr_t)fixture.physical)[PAGE_BYTES + SECTION_BYTES],
+                     BOOT_UNTOUCHED);
 }
 
 static void further_receivers_read_the_section(void **state)
 {
-    uint64_t *root = new_root();
-    const uint8_t *behind = (uint8_t *)(uintptr_t)physical + PAGE_BYTES + SECTION_BYTES;
+    uint64_t *root = boot_fixture_root();
+    const uint8_t *behind = (uint8_t *)(uintptr_t)fixture.physical + PAGE_BYTES + SECTION_BYTES;
 
     (void)state;
-    description.channels[0].one_way = 1;
-    description.channels[0].further_receivers = 1;
-    description.channels[0].ends[2] = (struct description_channel_end){
+    fixture.description.channels[0].one_way = 1;
+    fixture.description.channels[0].further_receivers = 1;
+    fixture.description.channels[0].ends[2] = (struct description_channel_end){
         .partition = 1,
         .guest = GUEST_OF_LAST,
         .function = DESCRIPTION_CHANNEL_FUNCTION_CONTROL,
     };
-    channel_connect(&partitions[1], root);
+    channel_connect(&fixture.partitions[1], root);
     /* The page behind the section, with the registers of receivers, is nobody's. */
     expect(root, GUEST_OF_LAST, STAGE2_CONSTANTS, STAGE2_CONSTANTS, UNMAPPED);
-    root = new_root();
-    channel_connect(&partitions[2], root);
+    root = boot_fixture_root();
+    channel_connect(&fixture.partitions[2], root);
     expect(root, GUEST_OF_FIRST, STAGE2_CONSTANTS, STAGE2_DATA, UNMAPPED);
-    assert_int_equal(cleaned_end, physical + 2 * PAGE_BYTES + SECTION_BYTES);
+    assert_int_equal(fixture.cleaned_end, fixture.physical + 2 * PAGE_BYTES + SECTION_BYTES);
     assert_int_equal(behind[0] | behind[PAGE_BYTES - 1], 0);
     for (uint32_t i = 0; i < 3; i++) {
-        mappings = 0;
-        channel_map(root, &partitions[i]);
-        assert_int_equal(mappings, 2);
-        assert_int_equal(mapped, (uintptr_t)behind);
-        assert_int_equal(mapped_bytes, PAGE_BYTES);
+        fixture.mappings = 0;
+        channel_map(root, &fixture.partitions[i]);
+        assert_int_equal(fixture.mappings, 2);
+        assert_int_equal(fixture.mapped, (uintptr_t)behind);
+        assert_int_equal(fixture.mapped_bytes, PAGE_BYTES);
     }
-    description.channels[0].ends[2].function = DESCRIPTION_CHANNEL_FUNCTION_WHOLE;
-    root = new_root();
-    channel_connect(&partitions[0], root);
+    fixture.description.channels[0].ends[2].function = DESCRIPTION_CHANNEL_FUNCTION_WHOLE;
+    root = boot_fixture_root();
+    channel_connect(&fixture.partitions[0], root);
     assert_int_equal(attributes_at(root, GUEST_OF_LAST, PAGE_BYTES), STAGE2_UNCACHED_CONSTANTS);
 }
 
 /* The guest does not map the memory as a BAR, which would be uncached. */
 static void channels_of_functions_without_memory_are_cached(void **state)
 {
-    uint64_t *root = new_root();
+    uint64_t *root = boot_fixture_root();
 
     (void)state;
-    description.channels[0].ends[0].function = DESCRIPTION_CHANNEL_FUNCTION_CONTROL;
-    description.channels[0].ends[1].function = DESCRIPTION_CHANNEL_FUNCTION_CONTROL;
-    channel_connect(&partitions[2], root);
+    fixture.description.channels[0].ends[0].function = DESCRIPTION_CHANNEL_FUNCTION_CONTROL;
+    fixture.description.channels[0].ends[1].function = DESCRIPTION_CHANNEL_FUNCTION_CONTROL;
+    channel_connect(&fixture.partitions[2], root);
     expect(root, GUEST_OF_FIRST, STAGE2_CONSTANTS, STAGE2_DATA, STAGE2_CONSTANTS);
 }
 
@@ -243,15 +172,15 @@ static void channels_of_functions_are_uncached(void **state)
 {
     (void)state;
     for (unsigned end = 0; end < 2; end++) {
-        uint64_t *root = new_root();
+        uint64_t *root = boot_fixture_root();
 
-        description.channels[0].ends[end].function = 1;
-        description.channels[0].ends[1 - end].function = 0;
-        channel_connect(&partitions[2], root);
+        fixture.description.channels[0].ends[end].function = 1;
+        fixture.description.channels[0].ends[1 - end].function = 0;
+        channel_connect(&fixture.partitions[2], root);
         expect(root, GUEST_OF_FIRST, STAGE2_UNCACHED_CONSTANTS, STAGE2_UNCACHED_DATA,
                STAGE2_UNCACHED_CONSTANTS);
-        root = new_root();
-        channel_connect(&partitions[0], root);
+        root = boot_fixture_root();
+        channel_connect(&fixture.partitions[0], root);
         expect(root, GUEST_OF_LAST, STAGE2_UNCACHED_CONSTANTS, STAGE2_UNCACHED_CONSTANTS,
                STAGE2_UNCACHED_DATA);
     }
@@ -279,20 +208,20 @@ static void nothing_is_executable(void **state)
 
 static void all_is_zeroed_once(void **state)
 {
-    const uint8_t *byte = (const uint8_t *)(uintptr_t)physical;
+    const uint8_t *byte = (const uint8_t *)(uintptr_t)fixture.physical;
 
     (void)state;
-    channel_connect(&partitions[0], new_root());
-    assert_int_equal(cleaned, 0);
-    assert_int_equal(byte[0], 0xa5);
-    channel_connect(&partitions[2], new_root());
-    assert_int_equal(cleaned, physical);
-    assert_int_equal(cleaned_end, physical + REGION_BYTES);
+    channel_connect(&fixture.partitions[0], boot_fixture_root());
+    assert_int_equal(fixture.cleaned, 0);
+    assert_int_equal(byte[0], BOOT_UNTOUCHED);
+    channel_connect(&fixture.partitions[2], boot_fixture_root());
+    assert_int_equal(fixture.cleaned, fixture.physical);
+    assert_int_equal(fixture.cleaned_end, fixture.physical + REGION_BYTES);
     for (uint64_t i = 0; i < REGION_BYTES; i++) {
         assert_int_equal(byte[i], 0);
     }
-    assert_int_equal(byte[REGION_BYTES], 0xa5);
-    assert_int_equal(byte[-1], 0xa5);
+    assert_int_equal(byte[REGION_BYTES], BOOT_UNTOUCHED);
+    assert_int_equal(byte[-1], BOOT_UNTOUCHED);
 }
 
 static void monitors_of_both_ends_map_the_states(void **state)
@@ -300,13 +229,13 @@ static void monitors_of_both_ends_map_the_states(void **state)
     uint64_t root = 0;
 
     (void)state;
-    channel_map(&root, &partitions[1]);
-    assert_int_equal(mappings, 0);
-    channel_map(&root, &partitions[0]);
-    channel_map(&root, &partitions[2]);
-    assert_int_equal(mappings, 2);
-    assert_int_equal(mapped, physical);
-    assert_int_equal(mapped_bytes, PAGE_BYTES);
+    channel_map(&root, &fixture.partitions[1]);
+    assert_int_equal(fixture.mappings, 0);
+    channel_map(&root, &fixture.partitions[0]);
+    channel_map(&root, &fixture.partitions[2]);
+    assert_int_equal(fixture.mappings, 2);
+    assert_int_equal(fixture.mapped, fixture.physical);
+    assert_int_equal(fixture.mapped_bytes, PAGE_BYTES);
 }
 
 static void boot_core_maps_all(void **state)
@@ -314,11 +243,11 @@ static void boot_core_maps_all(void **state)
     uint64_t root = 0;
 
     (void)state;
-    channel_prepare(&description, &root);
-    assert_int_equal(probed, physical + REGION_BYTES - 4);
-    assert_int_equal(mappings, 1);
-    assert_int_equal(mapped, physical);
-    assert_int_equal(mapped_bytes, REGION_BYTES);
+    channel_prepare(&fixture.description, &root);
+    assert_int_equal(fixture.probed, fixture.physical + REGION_BYTES - 4);
+    assert_int_equal(fixture.mappings, 1);
+    assert_int_equal(fixture.mapped, fixture.physical);
+    assert_int_equal(fixture.mapped_bytes, REGION_BYTES);
 }
 
 static void invalid_channels_end_the_boot(void **state)
@@ -326,17 +255,17 @@ static void invalid_channels_end_the_boot(void **state)
     uint64_t root = 0;
 
     (void)state;
-    problem = "they are wrong";
-    if (setjmp(refused) == 0) {
-        channel_prepare(&description, &root);
+    fixture.problem = "they are wrong";
+    if (setjmp(fixture.refused) == 0) {
+        channel_prepare(&fixture.description, &root);
         fail();
     }
-    assert_int_equal(mappings, 0);
-    assert_int_equal(probed, 0);
-    problem = "a channel can't be mapped at guest address";
-    description.channels[0].ends[0].guest = 5;
-    if (setjmp(refused) == 0) {
-        channel_connect(&partitions[2], new_root());
+    assert_int_equal(fixture.mappings, 0);
+    assert_int_equal(fixture.probed, 0);
+    fixture.problem = "a channel can't be mapped at guest address";
+    fixture.description.channels[0].ends[0].guest = 5;
+    if (setjmp(fixture.refused) == 0) {
+        channel_connect(&fixture.partitions[2], boot_fixture_root());
         fail();
     }
 }
