@@ -3,30 +3,28 @@
 
 from __future__ import annotations
 
-import io
 import re
-import struct
 from pathlib import Path
 
 import pytest
-from rich.console import Console
+from support.placed_system import (
+    assert_no_table,
+    assert_node,
+    check_prints,
+    placed,
+    printed,
+)
 
 from bulkhead.paths import ROOT
-from bulkhead.settings import Settings
-from bulkhead.system import board_tree, check_command
-from bulkhead.system.assemble import Assembled
-from bulkhead.system.board_tree import BoardTree
 from bulkhead.system.channel_table import show_channels
 from bulkhead.system.check import check
 from bulkhead.system.guest_tree import guest_tree
-from bulkhead.system.layout import Files, Layout, make_layout
-from bulkhead.system.model import ChannelKind, System
+from bulkhead.system.model import ChannelKind
 from bulkhead.system.parse import parse
 
 from . import boards
 
 _HERE = Path(__file__).parent
-_IMAGE = struct.pack("<8xQQ24x8xI4x", 0, 1 << 20, 0x644D5241)
 
 
 def test_keys() -> None:
@@ -62,57 +60,30 @@ def example(tmp_path: Path) -> Path:
     return file
 
 
-def layout(system: System, board: BoardTree) -> Layout:
-    return make_layout(system, board, {p.name: Files(_IMAGE) for p in system.partitions}, 1 << 20)
-
-
 def test_documented_table_is_what_check_prints(example: Path) -> None:
-    system = parse(example)
-    board = check(system, board_tree.load)
-    text = io.StringIO()
-    show_channels(layout(system, board), Console(file=text, width=1000))
-    printed = [line.rstrip() for line in text.getvalue().splitlines() if line]
-    assert printed == documented()[1][:7]
+    assert printed(show_channels, example) == documented()[1][:7]
 
 
 def test_table_shows_dax(example: Path) -> None:
     example.write_text(example.read_text().replace('pci = ["linux"]', 'dax = ["linux"]'))
-    system = parse(example)
-    text = io.StringIO()
-    show_channels(layout(system, check(system, board_tree.load)), Console(file=text, width=1000))
-    rows = [line.split() for line in text.getvalue().splitlines()]
+    rows = [line.split() for line in printed(show_channels, example)]
     assert [row[5:7] for row in rows if row[:2] == ["commands", "linux"]] == [["00:00.0,", "DAX"]]
 
 
 def test_documented_node_is_in_the_devicetree(example: Path) -> None:
-    system = parse(example)
-    placed = layout(system, check(system, board_tree.load))
-    node = [line.strip() for line in documented()[1][7:]]
-    source = [line.strip() for line in guest_tree(placed.places[0], placed.board).splitlines()]
-    assert source[source.index(node[0]) :][: len(node)] == node
-    assert node[-1] == "};"
+    assert_node(example, 0, [line.strip() for line in documented()[1][7:]])
 
 
 def test_no_table_without_channels() -> None:
-    system = parse(ROOT / "systems" / "minimal" / "system.toml")
-    text = io.StringIO()
-    show_channels(layout(system, board_tree.load(system.board)), Console(file=text))
-    assert text.getvalue() == ""
+    assert_no_table(show_channels)
 
 
 def test_check_prints_channels(
     example: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Replace the system's images, because its Linux would have to be fetched."""
-
-    def assemble(system: System, board: BoardTree, _settings: Settings) -> Assembled:
-        return Assembled(example, layout(system, board))
-
-    monkeypatch.setattr(check_command, "assemble", assemble)
-    check_command.check_system(str(example), example.parent / "map.svg", Settings())
-    lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
+    lines, picture = check_prints(example, monkeypatch, capsys)
     assert any(line.startswith("commands control 0x") for line in lines)
-    assert "control: channel commands" in (example.parent / "map.svg").read_text()
+    assert "control: channel commands" in picture
 
 
 _SEVERAL = """
@@ -150,19 +121,16 @@ def test_several_receivers_share_one_section(tmp_path: Path) -> None:
     """Each guest has all parts but the hidden page, and is end 0 or end 1."""
     file = tmp_path / "system.toml"
     file.write_text(_SEVERAL)
-    system = parse(file)
-    assert system.channels[0].ends == ("sensor", "plot", "linux")
-    placed = layout(system, check(system, board_tree.load))
-    (channel,) = placed.channels
-    ends = [end for place in placed.places for end in place.channels]
+    made = placed(file)
+    assert made.system.channels[0].ends == ("sensor", "plot", "linux")
+    (channel,) = made.channels
+    ends = [end for place in made.places for end in place.channels]
     assert [end.number for end in ends] == [0, 1, 2]
     assert {end.region.bytes for end in ends} == {(4 + 4 + 16) << 10}
     assert channel.physical.bytes == (4 + 4 + 16 + 4) << 10
     assert len({end.interrupt for end in ends}) == 3
-    trees = [guest_tree(place, placed.board) for place in placed.places]
+    trees = [guest_tree(place, made.board) for place in made.places]
     numbers = [re.findall(r"bulkhead,end = <(0x\d)>", tree) for tree in trees]
     assert numbers == [["0x0"], ["0x1"], ["0x1"]]
-    text = io.StringIO()
-    show_channels(placed, Console(file=text, width=1000))
-    rows = [line.split()[:2] for line in text.getvalue().splitlines() if "samples" in line]
+    rows = [line.split()[:2] for line in printed(show_channels, file) if "samples" in line]
     assert rows == [["samples", "sensor"], ["samples", "plot"], ["samples", "linux"]]

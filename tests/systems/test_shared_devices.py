@@ -3,24 +3,22 @@
 
 from __future__ import annotations
 
-import io
 import re
-import struct
 from pathlib import Path
 
 import pytest
-from rich.console import Console
+from support.placed_system import (
+    assert_no_table,
+    assert_node,
+    check_prints,
+    placed,
+    printed,
+)
 
 from bulkhead.paths import ROOT
 from bulkhead.peers import rtems
-from bulkhead.settings import Settings
-from bulkhead.system import board_tree, check_command
-from bulkhead.system.assemble import Assembled
-from bulkhead.system.board_tree import BoardTree
 from bulkhead.system.check import check
-from bulkhead.system.guest_tree import guest_tree
-from bulkhead.system.layout import Files, Layout, make_layout
-from bulkhead.system.model import Access, Senders, SharedKind, System
+from bulkhead.system.model import Access, Senders, SharedKind
 from bulkhead.system.parse import parse
 from bulkhead.system.shared_device_table import show_shared_devices
 
@@ -31,7 +29,6 @@ _PAGE = ROOT / "docs" / "shared-devices.md"
 _NEEDS_RTEMS = pytest.mark.skipif(
     rtems.find() is None, reason=f"no RTEMS: {rtems.PREFIX} names no folder"
 )
-_IMAGE = struct.pack("<8xQQ24x8xI4x", 0, 1 << 20, 0x644D5241)
 
 
 def test_keys() -> None:
@@ -98,38 +95,22 @@ def example(tmp_path: Path) -> Path:
     return file
 
 
-def layout(system: System, board: BoardTree) -> Layout:
-    return make_layout(system, board, {p.name: Files(_IMAGE) for p in system.partitions}, 1 << 20)
-
-
 def test_documented_table_is_what_check_prints(example: Path) -> None:
-    system = parse(example)
-    text = io.StringIO()
-    placed = layout(system, check(system, board_tree.load))
-    show_shared_devices(placed, Console(file=text, width=1000))
-    assert [line.rstrip() for line in text.getvalue().splitlines() if line] == documented()[1][0]
+    assert printed(show_shared_devices, example) == documented()[1][0]
 
 
 def test_documented_table_of_block_devices(tmp_path: Path) -> None:
     file = tmp_path / "system.toml"
     file.write_text(documented(SharedKind.BLOCK)[0])
     (tmp_path / "disk.img").write_bytes(b"")
-    system = parse(file)
-    text = io.StringIO()
-    placed = layout(system, check(system, board_tree.load))
-    show_shared_devices(placed, Console(file=text, width=1000))
-    assert [line.rstrip() for line in text.getvalue().splitlines() if line] == documented()[1][1]
+    assert printed(show_shared_devices, file) == documented()[1][1]
 
 
 def test_table_shows_the_rules(tmp_path: Path) -> None:
     file = tmp_path / "system.toml"
     text = documented()[0].replace("vlan = 5", 'vlan = "all"\naddresses = "any"\nmtu = 9000')
     file.write_text(text.replace("20 Mbit/s", "2500 kbit/s"))
-    system = parse(file)
-    shown = io.StringIO()
-    placed = layout(system, check(system, board_tree.load))
-    show_shared_devices(placed, Console(file=shown, width=1000))
-    linux, control = (line.split() for line in shown.getvalue().splitlines()[-2:])
+    linux, control = (line.split() for line in printed(show_shared_devices, file)[-2:])
     assert linux[-3:] == ["2500", "kbit/s", "1500"]
     assert control[-5:] == ["any", "all", "3", "-", "9000"]
 
@@ -138,13 +119,8 @@ def test_table_shows_the_rules(tmp_path: Path) -> None:
     ("partition", "name"), [(1, "virtio_mmio"), (0, "shared-device")], ids=["client", "back-end"]
 )
 def test_documented_node_is_in_the_devicetree(example: Path, partition: int, name: str) -> None:
-    system = parse(example)
-    placed = layout(system, check(system, board_tree.load))
     (node,) = (part for part in documented()[1] if part[0].startswith(f"{name}@"))
-    tree = guest_tree(placed.places[partition], placed.board)
-    source = [line.strip() for line in tree.splitlines()]
-    assert source[source.index(node[0]) :][: len(node)] == node
-    assert node[-1] == "};"
+    assert_node(example, partition, node)
 
 
 def test_page_has_every_key() -> None:
@@ -155,26 +131,15 @@ def test_page_has_every_key() -> None:
 
 
 def test_no_table_without_shared_devices() -> None:
-    system = parse(ROOT / "systems" / "minimal" / "system.toml")
-    text = io.StringIO()
-    show_shared_devices(layout(system, board_tree.load(system.board)), Console(file=text))
-    assert text.getvalue() == ""
+    assert_no_table(show_shared_devices)
 
 
 def test_check_prints_shared_devices(
     example: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Replace the system's images, because its Linux would have to be fetched."""
-
-    def assemble(system: System, board: BoardTree, _settings: Settings) -> Assembled:
-        return Assembled(example, layout(system, board))
-
-    monkeypatch.setattr(check_command, "assemble", assemble)
-    check_command.check_system(str(example), example.parent / "map.svg", Settings())
-    lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
+    lines, picture = check_prints(example, monkeypatch, capsys)
     assert any(line.startswith("lan-linux linux net 16 MiB 02:00:") for line in lines)
     assert any(line.startswith("net back-end of lan-linux: memory of linux 0x") for line in lines)
-    picture = (example.parent / "map.svg").read_text()
     assert "linux: pool of lan-linux, 16 MiB" in picture
     assert "hypervisor: registers of shared device lan-control, 8 KiB" in picture
 
@@ -189,12 +154,13 @@ def test_check_prints_shared_devices(
 )
 def test_system_with_a_shared_card_passes(file: str, image: str, clients: list[str]) -> None:
     """Its card is the back-end's alone, and the clients have different rules."""
-    system = parse(ROOT / "systems" / "shared-card" / f"{file}.toml")
-    placed = layout(system, check(system, board_tree.load))
+    made = placed(ROOT / "systems" / "shared-card" / f"{file}.toml")
     counts = {
         each.partition.name: (len(each.shared_clients), len(each.shared_backends))
-        for each in placed.places
+        for each in made.places
     }
     of_clients = dict.fromkeys(clients, (1, 0))
     assert counts == {"control": (0, 0), "net": (0, len(clients)), **of_clients}
-    assert [(each.name, each.image) for each in system.partitions if each.pci] == [("net", image)]
+    assert [(each.name, each.image) for each in made.system.partitions if each.pci] == [
+        ("net", image)
+    ]
