@@ -60,7 +60,7 @@ void memory_put32(uint64_t address, uint32_t value);
 
 /* Begins with a device of this kind and page. `acknowledged`: the last generation that the back-end
  * has acknowledged. */
-void registers_begin(const struct shared_device_kind *kind, struct shared_device_page *page,
+void registers_begin(const struct shared_device_kind *described, struct shared_device_page *page,
                      const uint32_t *acknowledged);
 /* Returns the page. */
 const struct shared_device_page *registers_page(void);
@@ -125,12 +125,12 @@ struct attacker_work {
     uint64_t shared; /* of these, in the client's memory */
 };
 
-/* Begins without snares. `act`: the program's effect of ATTACKER_ACT. */
-void trace_begin(void (*act)(uint32_t value));
+/* Begins without snares. `action`: the program's effect of ATTACKER_ACT. */
+void trace_begin(void (*action)(uint32_t value));
 void trace_set(const struct attacker_snare *snare);
 void trace_clear(void);
-/* The back-end executes from here to trace_leave(), with these limits. */
-void trace_enter(const struct attacker_work *limit);
+/* The back-end executes from here to trace_leave(), with this work at most. */
+void trace_enter(const struct attacker_work *most);
 struct attacker_work trace_leave(void);
 /* The back-end calls its program. */
 void trace_callback(void);

@@ -18,6 +18,7 @@
 #define HOSTILE        2u /* station */
 #define VLAN           5u
 #define TYPE           12u /* place in a frame, without a tag */
+#define TYPE_BYTES     3u
 #define BUFFER_BYTES   2048u
 #define BUFFERS        ((ATTACKER_BYTES - ATTACKER_BUFFERS) / BUFFER_BYTES)
 #define PIECES_MAX     48u
@@ -32,6 +33,9 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 
 static const uint8_t plain_header[HEADER];
+/* Type, and the first byte of the IP header. */
+static const uint8_t version_4[TYPE_BYTES] = {0x08, 0x00, 0x45};
+static const uint8_t version_6[TYPE_BYTES] = {0x86, 0xdd, 0x60};
 /* A round copies the headers of large frames, and sums up what it divides. */
 static const struct attacker_work round_limit = {.all = 4000000, .shared = 400000};
 
@@ -233,7 +237,7 @@ static void make_segments(uint8_t *bytes, uint8_t b, uint8_t c)
         1, is_version_6 ? 4 : 1, 54, 0, (uint8_t)(1 + b), b >> 6, start, 0, 16};
 
     memcpy(bytes, header, sizeof(header));
-    memcpy(at + TYPE, is_version_6 ? "\x86\xdd\x60" : "\x08\0\x45", 3);
+    memcpy(at + TYPE, is_version_6 ? version_6 : version_4, TYPE_BYTES);
     memset(at + 20, 0, 2);
     at[23] = 6;
     at[start + 12] = (uint8_t)(0x50 + (b & 0xf8u));
@@ -388,7 +392,7 @@ static void step_from_card(uint8_t a, uint8_t b, uint8_t c)
         sent.header_bytes = 54;
         sent.checksum_start = 34;
         sent.checksum_offset = 16;
-        memcpy(frame + TYPE, "\x08\0\x45", 3);
+        memcpy(frame + TYPE, version_4, TYPE_BYTES);
         memset(frame + 20, 0, 2);
         frame[23] = 6;
         frame[46] = 0x50;

@@ -96,8 +96,8 @@ static void exchange(void)
     if (number % 3 == 0) {
         free(execute(client, driver_order(VIRTIO_BLOCK_TYPE_FLUSH, 0, 0)));
         ATTACKER_CHECK(!fixture.disk.is_write_back ||
-                           memcmp(fixture.stable[client * CLIENT_SECTORS + sector], expected,
-                                  sizeof(expected)) == 0,
+                           memcmp(fixture.stable[(uint64_t)client * CLIENT_SECTORS + sector],
+                                  expected, sizeof(expected)) == 0,
                        "flushed data is not on the disk");
     }
     order = execute(client, driver_order(VIRTIO_BLOCK_TYPE_IN, sector, 1));

@@ -89,19 +89,20 @@ void rings_publish(unsigned queue, uint32_t count)
 void rings_poke(unsigned queue, uint32_t where, uint32_t value)
 {
     const struct shared_device_queue *setup = &registers_page()->queues[queue % ATTACKER_QUEUES];
+    uint64_t offset = (uint64_t)(where / 4) * 2;
 
     switch (where % 4) {
     case 0:
-        memory_put16(setup->descriptors + where / 4 * 2, value);
+        memory_put16(setup->descriptors + offset, value);
         break;
     case 1:
-        memory_put16(setup->driver_area + where / 4 * 2, value);
+        memory_put16(setup->driver_area + offset, value);
         break;
     case 2:
-        memory_put16(setup->device_area + where / 4 * 2, value);
+        memory_put16(setup->device_area + offset, value);
         break;
     default:
-        memory_put16(ATTACKER_START + ATTACKER_TABLES + where / 4 * 2, value);
+        memory_put16(ATTACKER_START + ATTACKER_TABLES + offset, value);
     }
 }
 
@@ -120,7 +121,7 @@ static uint64_t any_address(uint8_t b, uint8_t c)
     case 4:
         return UINT64_MAX - c;
     default:
-        return ATTACKER_START + ATTACKER_BUFFERS + b / 8u * 1024u + c;
+        return ATTACKER_START + ATTACKER_BUFFERS + (uint64_t)(b / 8u) * 1024u + c;
     }
 }
 

@@ -38,9 +38,9 @@ uint32_t attacker_value(uint8_t b, uint8_t c)
     return c < 128 ? b : c < 192 ? b * 256u + c : odd[b % 8] + (c & 3u);
 }
 
-void trace_begin(void (*program)(uint32_t value))
+void trace_begin(void (*action)(uint32_t value))
 {
-    act = program;
+    act = action;
     is_active = false;
     trace_clear();
 }
@@ -89,11 +89,11 @@ static void check_unchanged(bool is_before)
     }
 }
 
-void trace_enter(const struct attacker_work *bound)
+void trace_enter(const struct attacker_work *most)
 {
     check_unchanged(true);
     work = (struct attacker_work){0};
-    limit = *bound;
+    limit = *most;
     is_active = true;
 }
 
@@ -135,7 +135,11 @@ static void trip(struct attacker_snare *snare, void *address, unsigned bytes)
 static void trip_all(void *address, unsigned bytes)
 {
     for (unsigned i = 0; i < ATTACKER_SNARES; i++) {
-        if (snares[i].countdown != 0 && --snares[i].countdown == 0) {
+        if (snares[i].countdown == 0) {
+            continue;
+        }
+        snares[i].countdown--;
+        if (snares[i].countdown == 0) {
             snares[i].countdown = snares[i].every;
             trip(&snares[i], address, bytes < sizeof(uint32_t) ? bytes : sizeof(uint32_t));
         }
