@@ -38,6 +38,9 @@ _LONG = "--long"
 # Clang's programs that tests in Python run by default.
 _FUZZERS = (
     "tests/channel/fuzz_channel",
+    "tests/hostile/client/fuzz_network",
+    "tests/hostile/client/fuzz_storage",
+    "tests/hostile/fuzz_block",
     "tests/hostile/fuzz_driver",
     "tests/hostile/fuzz_polled",
 )
