@@ -28,6 +28,7 @@
  * turn before it each take as long as the malicious client sends the smallest frames, by its
  * weight. */
 #define TURNS_MAX(weight) (16u + 2u * (weight) * FAIR_QUEUE_TURN_BYTES / FAIR_QUEUE_COST_MIN)
+#define BACKLOG_BYTES     100000u
 #define MIRROR_BYTES      (sizeof(struct frame_mirror_ring) + 8u * sizeof(struct frame_mirror_slot))
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
@@ -398,14 +399,18 @@ static void step_from_card(uint8_t a, uint8_t b, uint8_t c)
         frame[46] = 0x50;
     }
     trace_enter(&(struct attacker_work){.all = 100 * round_limit.all, .shared = 10000000});
-    (void)card_receive_frame(&sent);
+    if ((a & 1u) != 0) {
+        (void)card_receive_waiting(&sent, frame);
+    } else {
+        (void)card_receive_frame(&sent);
+    }
     (void)trace_leave();
-    (void)a;
 }
 
 static void begin_life(void)
 {
     fixture_begin();
+    network_set_backlog(&fixture.network, BACKLOG_BYTES);
     fixture.network.card.completes_checksums = (budget & 1u) != 0;
     fixture.network.card.segments_tcpv4 = (budget & 2u) != 0;
     fixture.network.card.segments_tcpv6 = (budget & 2u) != 0;

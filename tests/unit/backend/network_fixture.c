@@ -100,10 +100,24 @@ static void describe_frame(void *context, void *token, struct device_net_frame *
 
 static void release_frame(void *context, void *token)
 {
+    struct waiting_frame **link = &fixture.waiting_first;
+
     assert_ptr_equal(context, &fixture);
-    assert_true(fixture.waiting != 0);
+    while (*link != token) {
+        assert_non_null(*link);
+        link = &(*link)->next;
+    }
+    *link = (*link)->next;
     fixture.waiting--;
     free(token);
+}
+
+/* A life of the back-end ends, and with it the frames that it keeps. */
+static void forget_waiting(void)
+{
+    while (fixture.waiting_first != NULL) {
+        release_frame(&fixture, fixture.waiting_first);
+    }
 }
 
 static const struct network_operations operations = {
@@ -140,6 +154,7 @@ void fixture_begin(void)
 {
     const struct network_card card = {.is_open = true, .completes_checksums = true};
 
+    forget_waiting();
     assert_null(network_init(&fixture.network, fixture.clients, fixture.setups, STATIONS,
                              &operations, &fixture, 1, fixture.now));
     network_set_card(&fixture.network, &card);
@@ -148,6 +163,7 @@ void fixture_begin(void)
 
 void fixture_end(void)
 {
+    forget_waiting();
     for (unsigned i = 0; i < STATIONS; i++) {
         if (fixture.stations[i].has_queues) {
             station_free(i);
@@ -378,11 +394,13 @@ enum network_reception card_receive_waiting(const struct device_net_frame *frame
     while (reception == NETWORK_PARTLY) {
         reception = network_receive_more(&fixture.network);
     }
-    network_end(&fixture.network);
     if (reception == NETWORK_WAITS) {
+        waiting->next = fixture.waiting_first;
+        fixture.waiting_first = waiting;
         fixture.waiting++;
     } else {
         free(waiting);
     }
+    network_end(&fixture.network); /* a client may fail, and its frames are released */
     return reception;
 }

@@ -40,6 +40,7 @@ struct card_frame {
 
 /* A frame from the card that may wait. */
 struct waiting_frame {
+    struct waiting_frame *next;
     struct device_net_frame frame;
     uint8_t bytes[];
 };
@@ -54,6 +55,7 @@ struct fixture {
     unsigned card_room;  /* frames that the card still takes */
     uint32_t card_limit; /* longest frame that the card takes */
     unsigned waiting;    /* frames from the card that the back-end keeps */
+    struct waiting_frame *waiting_first;
     bool card_completes; /* checksums, in software, while a frame is copied */
     uint64_t now;
     void (*on_callback)(void); /* before each callback of the back-end, or NULL */
