@@ -4,11 +4,14 @@
 
 #include "backend/frame_mirror.h"
 #include "backend/network_report.h"
+#include "backend/storage_report.h"
 #include <stdint.h>
 
 void layouts_counters(void);
 void layouts_report(void);
 void layouts_mirror(void);
+void layouts_storage_counters(void);
+void layouts_storage_report(void);
 
 void layouts_counters(void)
 {
@@ -89,4 +92,53 @@ void layouts_mirror(void)
     LAYOUT_NUMBER(frame_mirror_ring, ports);
     LAYOUT_NUMBER(frame_mirror_ring, bytes_limit);
     LAYOUT_NUMBERS(frame_mirror_ring, reserved_2);
+}
+
+void layouts_storage_counters(void)
+{
+    LAYOUT_ENUMERATOR(storage_state, STORAGE_, CLOSED);
+    LAYOUT_ENUMERATOR(storage_state, STORAGE_, OPEN);
+    LAYOUT_ENUMERATOR(storage_state, STORAGE_, GONE);
+    LAYOUT_ENUMERATOR(storage_client_state, STORAGE_CLIENT_, STOPPED);
+    LAYOUT_ENUMERATOR(storage_client_state, STORAGE_CLIENT_, RUNNING);
+    LAYOUT_ENUMERATOR(storage_client_state, STORAGE_CLIENT_, FAILED);
+    LAYOUT_WHOLE_STRUCT(storage_counters);
+    LAYOUT_NUMBER(storage_counters, reads);
+    LAYOUT_NUMBER(storage_counters, read_bytes);
+    LAYOUT_NUMBER(storage_counters, writes);
+    LAYOUT_NUMBER(storage_counters, written_bytes);
+    LAYOUT_NUMBER(storage_counters, flushes);
+    LAYOUT_NUMBER(storage_counters, errors);
+}
+
+void layouts_storage_report(void)
+{
+    LAYOUT_CONSTANT(STORAGE_REPORT_VERSION);
+    LAYOUT_WHOLE_STRUCT(storage_disk_record);
+    LAYOUT_NUMBER(storage_disk_record, state);
+    LAYOUT_NUMBER(storage_disk_record, sectors);
+    LAYOUT_NESTED(storage_disk_record, transfers, storage_counters);
+    LAYOUT_NUMBER(storage_disk_record, in_flight);
+    LAYOUT_NUMBER(storage_disk_record, starts);
+    LAYOUT_NUMBER(storage_disk_record, failures);
+    LAYOUT_WHOLE_STRUCT(storage_record);
+    LAYOUT_NUMBERS(storage_record, device);
+    LAYOUT_NUMBERS(storage_record, client);
+    LAYOUT_NUMBER(storage_record, state);
+    LAYOUT_NESTED(storage_record, requests, storage_counters);
+    LAYOUT_NUMBER(storage_record, refused);
+    LAYOUT_NUMBER(storage_record, in_flight);
+    LAYOUT_NUMBER(storage_record, doorbells);
+    LAYOUT_NUMBER(storage_record, interrupts);
+    LAYOUT_NUMBER(storage_record, starts);
+    LAYOUT_NUMBER(storage_record, resumed);
+    LAYOUT_NUMBER(storage_record, failures);
+    LAYOUT_WHOLE_STRUCT(storage_report);
+    LAYOUT_NUMBER(storage_report, life);
+    LAYOUT_NUMBER(storage_report, started);
+    LAYOUT_NUMBER(storage_report, updated);
+    LAYOUT_NUMBER(storage_report, record_count);
+    LAYOUT_NUMBER(storage_report, record_bytes);
+    LAYOUT_NESTED(storage_report, disk, storage_disk_record);
+    LAYOUT_NESTED(storage_report, records, storage_record);
 }

@@ -94,6 +94,7 @@ void layouts_reports(void)
     LAYOUT_ENUMERATOR(report_kind, REPORT_, VCPUS);
     LAYOUT_ENUMERATOR(report_kind, REPORT_, NETWORK);
     LAYOUT_ENUMERATOR(report_kind, REPORT_, MIRROR);
+    LAYOUT_ENUMERATOR(report_kind, REPORT_, STORAGE);
     LAYOUT_ENUMERATOR(vcpu_record_kind, VCPU_RECORD_, FREE);
     LAYOUT_ENUMERATOR(vcpu_record_kind, VCPU_RECORD_, MAIN);
     LAYOUT_ENUMERATOR(vcpu_record_kind, VCPU_RECORD_, IO);

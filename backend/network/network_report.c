@@ -1,29 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "backend/network_report.h"
 
+#include "backend/report_word.h"
 #include "network_private.h"
 #include <string.h>
 
-/* Each number is one store, so that a tool sees it whole. */
-/* NOLINTNEXTLINE(readability-non-const-parameter): the builtin writes to it */
-static void store(uint64_t *word, uint64_t value)
-{
-    __atomic_store_n(word, value, __ATOMIC_RELAXED);
-}
-
 static void store_counters(struct frame_counters *to, const struct frame_counters *from)
 {
-    store(&to->frames, from->frames);
-    store(&to->bytes, from->bytes);
+    report_store(&to->frames, from->frames);
+    report_store(&to->bytes, from->bytes);
     for (unsigned i = 0; i < FRAME_DROP_COUNT; i++) {
-        store(&to->drops[i], from->drops[i]);
-    }
-}
-
-static void copy_name(char to[NETWORK_REPORT_NAME_BYTES], const char *name)
-{
-    for (unsigned i = 0; i + 1 < NETWORK_REPORT_NAME_BYTES && name[i] != '\0'; i++) {
-        to[i] = name[i];
+        report_store(&to->drops[i], from->drops[i]);
     }
 }
 
@@ -46,17 +33,18 @@ static void describe_client(const struct network *network, unsigned index,
 {
     const struct network_client *client = &network->clients[index];
 
-    copy_name(record->device, port->device);
-    copy_name(record->client, port->client);
-    store(&record->state, state_of(network, client));
-    store(&record->bad_chains, client->statistics.bad_chains + client->net.statistics.transmit_bad);
-    store(&record->bad_checksums, client->statistics.bad_checksums);
-    store(&record->waits, network->queue.clients[index].waits);
-    store(&record->doorbells, port->doorbells);
-    store(&record->interrupts, client->statistics.interrupts);
-    store(&record->starts, client->statistics.starts);
-    store(&record->resumed, client->statistics.resumed);
-    store(&record->failures, client->statistics.failures);
+    report_copy_name(record->device, sizeof(record->device), port->device);
+    report_copy_name(record->client, sizeof(record->client), port->client);
+    report_store(&record->state, state_of(network, client));
+    report_store(&record->bad_chains,
+                 client->statistics.bad_chains + client->net.statistics.transmit_bad);
+    report_store(&record->bad_checksums, client->statistics.bad_checksums);
+    report_store(&record->waits, network->queue.clients[index].waits);
+    report_store(&record->doorbells, port->doorbells);
+    report_store(&record->interrupts, client->statistics.interrupts);
+    report_store(&record->starts, client->statistics.starts);
+    report_store(&record->resumed, client->statistics.resumed);
+    report_store(&record->failures, client->statistics.failures);
 }
 
 static void describe_card(const struct network *network, const struct network_port *port,
@@ -64,9 +52,9 @@ static void describe_card(const struct network *network, const struct network_po
 {
     enum network_port_state link = network->is_link_up ? NETWORK_PORT_UP : NETWORK_PORT_DOWN;
 
-    store(&record->state, network->card.is_open ? link : NETWORK_PORT_NO_DRIVER);
-    store(&record->starts, port->starts);
-    store(&record->failures, port->failures);
+    report_store(&record->state, network->card.is_open ? link : NETWORK_PORT_NO_DRIVER);
+    report_store(&record->starts, port->starts);
+    report_store(&record->failures, port->failures);
 }
 
 void network_report_begin(struct network_report *report, uint64_t life, uint64_t now)
@@ -89,7 +77,6 @@ void network_report_update(struct network_report *report, const struct network *
         store_counters(&report->records[i].frames.received, &network->bridge.counters[i].received);
         store_counters(&report->records[i].frames.sent, &network->bridge.counters[i].sent);
     }
-    store(&report->updated, now);
-    /* A tool that reads the number reads complete records. */
-    __atomic_store_n(&report->record_count, (uint64_t)network->count + 1, __ATOMIC_RELEASE);
+    report_store(&report->updated, now);
+    report_store_count(&report->record_count, (uint64_t)network->count + 1);
 }

@@ -25,9 +25,8 @@ static struct storage_transfer *find_transfer(struct storage_client *client,
 }
 
 /* The rest of a request that has failed is of no use. */
-static void fail_request(struct storage_client *client, struct storage_request *request)
+static void fail_request(struct storage_request *request)
 {
-    client->statistics.errors += request->block.status == VIRTIO_BLOCK_STATUS_OK;
     request->block.status = VIRTIO_BLOCK_STATUS_ERROR;
     request->sent = request->block.bytes;
     request->needs_flush = false;
@@ -44,8 +43,7 @@ static bool is_possible(const struct storage_disk *disk, const struct storage_tr
 }
 
 /* Ends a transfer that the disk does not have. */
-static void end_transfer(struct storage_client *client, struct storage_transfer *transfer,
-                         bool is_done)
+static void end_transfer(struct storage_transfer *transfer, bool is_done)
 {
     struct storage_request *request = transfer->request;
 
@@ -56,22 +54,21 @@ static void end_transfer(struct storage_client *client, struct storage_transfer 
     }
     request->outstanding--;
     if (!is_done) {
-        fail_request(client, request);
+        fail_request(request);
     } else if (transfer->kind == STORAGE_READ) {
         device_block_put(&request->block, transfer->offset, transfer->memory, transfer->bytes);
     }
 }
 
 /* Gives a transfer to the disk. Returns false if it has no room. */
-static bool submit(struct storage *storage, struct storage_client *client,
-                   struct storage_transfer *transfer)
+static bool submit(struct storage *storage, struct storage_transfer *transfer)
 {
     if (!is_possible(&storage->disk, transfer)) {
-        end_transfer(client, transfer, false);
+        end_transfer(transfer, false);
         return true;
     }
     if (transfer->kind == STORAGE_FLUSH && !storage->disk.is_write_back) {
-        end_transfer(client, transfer, true); /* the disk has changed since it was made */
+        end_transfer(transfer, true); /* the disk has changed since it was made */
         return true;
     }
     /* Before the call, because a program that ends in it may have submitted the transfer. */
@@ -183,7 +180,7 @@ enum storage_step storage_step(struct storage *storage, struct storage_client *c
         transfer = make_transfer(storage, client);
     }
     if (transfer != NULL) {
-        return submit(storage, client, transfer) ? STORAGE_STEP_DONE : STORAGE_STEP_NO_ROOM;
+        return submit(storage, transfer) ? STORAGE_STEP_DONE : STORAGE_STEP_NO_ROOM;
     }
     if (!take(client)) {
         return STORAGE_STEP_NONE;
@@ -196,11 +193,12 @@ void storage_finished(struct storage *storage, struct storage_transfer *transfer
                       enum storage_result result)
 {
     storage->moved++;
+    storage_count_transfer(storage, transfer, result);
     if (result == STORAGE_AGAIN && transfer->request != NULL) {
         transfer->state = STORAGE_WAITING;
         return;
     }
-    end_transfer(&storage->clients[transfer->client], transfer, result == STORAGE_DONE);
+    end_transfer(transfer, result == STORAGE_DONE);
 }
 
 void storage_collect(struct storage_client *client)
@@ -211,6 +209,7 @@ void storage_collect(struct storage_client *client)
         if (!has_data(request) || request->needs_flush) {
             return;
         }
+        storage_count_request(client, &request->block);
         device_block_finish(&client->block, &request->block);
         client->first = (client->first + 1) % STORAGE_REQUESTS;
         client->count--;

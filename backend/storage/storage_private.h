@@ -22,4 +22,11 @@ enum storage_step storage_step(struct storage *storage, struct storage_client *c
 /* Finishes the requests that have been executed, in order. */
 void storage_collect(struct storage_client *client);
 
+/* Counts a transfer that the disk has finished. */
+void storage_count_transfer(struct storage *storage, const struct storage_transfer *transfer,
+                            enum storage_result result);
+/* Counts a request that is being finished. */
+void storage_count_request(struct storage_client *client,
+                           const struct device_block_request *request);
+
 #endif

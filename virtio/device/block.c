@@ -197,7 +197,7 @@ bool device_block_take(struct device_block *block, struct device_block_request *
     request->bytes = 0;
     request->sector = 0;
     if (request->chain.writable_bytes < STATUS_BYTES) {
-        request->kind = DEVICE_BLOCK_ANSWERED;
+        answer(request, VIRTIO_BLOCK_STATUS_ERROR);
         block->statistics.dropped++;
         return true;
     }

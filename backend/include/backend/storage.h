@@ -124,11 +124,23 @@ enum storage_client_state {
     STORAGE_CLIENT_FAILED, /* until the driver resets the device */
 };
 
+/* Requests of a client that were finished, or transfers that the disk has finished. Those with an
+ * error are in `errors` alone. */
+struct storage_counters {
+    uint64_t reads;
+    uint64_t read_bytes;
+    uint64_t writes;
+    uint64_t written_bytes;
+    uint64_t flushes;
+    uint64_t errors; /* that the disk could not execute, or does not have the sectors for */
+};
+
 struct storage_client_statistics {
     uint64_t starts;  /* of its driver */
     uint64_t resumed; /* of these, continued from an earlier life of this program */
     uint64_t failures;
-    uint64_t errors; /* requests that the disk could not execute */
+    struct storage_counters requests;
+    uint64_t refused; /* requests that the device does not execute: bad ones, unknown types */
     uint64_t interrupts;
 };
 
@@ -153,7 +165,8 @@ struct storage {
     unsigned count;
     unsigned turn; /* the client that is served next */
     struct storage_disk disk;
-    uint64_t moved; /* requests taken, and transfers submitted and finished */
+    struct storage_counters transfers; /* without those that are submitted once more */
+    uint64_t moved;                    /* requests taken, and transfers submitted and finished */
 };
 
 /* Initialises a storage for `count` clients, whose memory the caller provides in `clients`. The

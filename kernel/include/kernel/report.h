@@ -37,6 +37,7 @@ enum report_kind {
     REPORT_VCPUS = 2,   /* kernel/vcpu_report.h */
     REPORT_NETWORK = 3, /* backend/network_report.h */
     REPORT_MIRROR = 4,  /* backend/frame_mirror.h */
+    REPORT_STORAGE = 5, /* backend/storage_report.h */
 };
 
 struct report {

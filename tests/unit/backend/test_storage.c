@@ -197,7 +197,7 @@ static void test_errors_of_the_disk(void **state)
     assert_int_equal(execute(0, VIRTIO_BLOCK_TYPE_OUT, 0, 300, 1), VIRTIO_BLOCK_STATUS_ERROR);
     assert_int_equal(execute(0, VIRTIO_BLOCK_TYPE_IN, 0, 1, 1), VIRTIO_BLOCK_STATUS_ERROR);
     assert_int_equal(execute(0, VIRTIO_BLOCK_TYPE_FLUSH, 0, 0, 0), VIRTIO_BLOCK_STATUS_ERROR);
-    assert_int_equal(fixture.clients[0].statistics.errors, 3);
+    assert_int_equal(fixture.clients[0].statistics.requests.errors, 3);
     fixture.has_error = false;
     assert_int_equal(execute(0, VIRTIO_BLOCK_TYPE_IN, 0, 1, 1), 0);
 }

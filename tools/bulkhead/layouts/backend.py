@@ -9,6 +9,7 @@ FRAME_MIRROR_VERSION = 1
 FRAME_MIRROR_SLOTS_MAX = 0x10000
 FRAME_MIRROR_SILENCE = 2_000_000_000
 DEVICE_NET_FRAME_MAX = 0x1000E
+STORAGE_REPORT_VERSION = 1
 
 
 class FrameDrop(IntEnum):
@@ -41,6 +42,22 @@ class FrameMirrorDirection(IntEnum):
 
     RECEIVED = 0
     SENT = 1
+
+
+class StorageState(IntEnum):
+    """enum storage_state"""
+
+    CLOSED = 0
+    OPEN = 1
+    GONE = 2
+
+
+class StorageClientState(IntEnum):
+    """enum storage_client_state"""
+
+    STOPPED = 0
+    RUNNING = 1
+    FAILED = 2
 
 
 class FrameCounters(LittleEndianStructure):
@@ -129,4 +146,66 @@ class FrameMirrorRing(LittleEndianStructure):
         ("ports", c_uint32),
         ("bytes_limit", c_uint32),
         ("reserved_2", c_uint64 * 6),
+    )
+
+
+class StorageCounters(LittleEndianStructure):
+    """struct storage_counters"""
+
+    _pack_ = 1
+    _fields_ = (
+        ("reads", c_uint64),
+        ("read_bytes", c_uint64),
+        ("writes", c_uint64),
+        ("written_bytes", c_uint64),
+        ("flushes", c_uint64),
+        ("errors", c_uint64),
+    )
+
+
+class StorageDiskRecord(LittleEndianStructure):
+    """struct storage_disk_record"""
+
+    _pack_ = 1
+    _fields_ = (
+        ("state", c_uint64),
+        ("sectors", c_uint64),
+        ("transfers", StorageCounters),
+        ("in_flight", c_uint64),
+        ("starts", c_uint64),
+        ("failures", c_uint64),
+    )
+
+
+class StorageRecord(LittleEndianStructure):
+    """struct storage_record"""
+
+    _pack_ = 1
+    _fields_ = (
+        ("device", c_char * 16),
+        ("client", c_char * 16),
+        ("state", c_uint64),
+        ("requests", StorageCounters),
+        ("refused", c_uint64),
+        ("in_flight", c_uint64),
+        ("doorbells", c_uint64),
+        ("interrupts", c_uint64),
+        ("starts", c_uint64),
+        ("resumed", c_uint64),
+        ("failures", c_uint64),
+    )
+
+
+class StorageReport(LittleEndianStructure):
+    """struct storage_report"""
+
+    _pack_ = 1
+    _fields_ = (
+        ("life", c_uint64),
+        ("started", c_uint64),
+        ("updated", c_uint64),
+        ("record_count", c_uint64),
+        ("record_bytes", c_uint64),
+        ("disk", StorageDiskRecord),
+        ("records", StorageRecord * 16),
     )

@@ -53,6 +53,7 @@ class ReportKind(IntEnum):
     VCPUS = 2
     NETWORK = 3
     MIRROR = 4
+    STORAGE = 5
 
 
 class VcpuRecordKind(IntEnum):

@@ -55,9 +55,10 @@ enum device_block_kind {
 
 struct device_block_request {
     enum device_block_kind kind;
-    uint8_t status;  /* for the driver: VIRTIO_BLOCK_STATUS_OK unless the caller changes it */
-    uint32_t bytes;  /* of data. READ, WRITE: a multiple of 512, may be 0 */
-    uint64_t sector; /* READ, WRITE: the first; all are below the capacity */
+    uint8_t status;            /* for the driver. ANSWERED: an error if the request was bad. Others:
+                                  VIRTIO_BLOCK_STATUS_OK unless the caller changes it */
+    uint32_t bytes;            /* of data. READ, WRITE: a multiple of 512, may be 0 */
+    uint64_t sector;           /* READ, WRITE: the first; all are below the capacity */
     struct device_chain chain; /* private to device/ */
 };
 

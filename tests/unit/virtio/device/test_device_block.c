@@ -296,6 +296,7 @@ static void test_requests_that_are_too_short(void **state)
     assert_int_equal(request.kind, DEVICE_BLOCK_ANSWERED);
     finish(0);
     assert_int_equal(block.statistics.dropped, 1);
+    assert_int_equal(request.status, VIRTIO_BLOCK_STATUS_ERROR);
     assert_null(block.queue.broken);
 }
 
