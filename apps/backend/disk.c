@@ -97,6 +97,7 @@ static bool start(struct disk *disk, uint64_t now)
         return false;
     }
     disk->state = DISK_RUNNING;
+    disk->starts++;
     disk->reported = NULL;
     disk->started = now;
     disk->watched = now;

@@ -29,6 +29,7 @@ struct disk {
     uint64_t lost;    /* since when it is not running */
     uint64_t attempt; /* time of the next one */
     uint64_t pause;   /* before the attempt after that */
+    uint64_t starts;
     uint64_t failures;
     uint64_t finished; /* requests, when that was looked at last */
     uint64_t progress; /* when it was seen to have changed, or nothing was on its way */

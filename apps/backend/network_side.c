@@ -9,10 +9,10 @@
 #include "kernel/memory.h"
 #include "kernel/print.h"
 #include "kernel/time.h"
+#include "random_number.h"
 #include "reports.h"
 #include <arch/hypercalls.h>
 #include <arch/hypervisor_call.h>
-#include <arch/random.h>
 #include <string.h>
 
 /* Frames in a round, from the card and from clients. */
@@ -205,7 +205,7 @@ bool network_side_round(uint64_t now, uint64_t *until)
     (void)network_service(network, ROUND_FRAMES, &time);
     card_flush(&side.card); /* before a client is told that its frame was sent */
     network_end(network);
-    reports_tend(now);
+    reports_tend_network(now);
     due = earlier(card_due(&side.card), network_due(network));
     *until = earlier(time, due);
     return network->moved != before;
@@ -217,7 +217,7 @@ bool network_side_sleep(void)
     bool can_sleep = network_sleep(&side.network) && card_sleep(&side.card) && !has_missed;
 
     if (can_sleep) {
-        reports_finish(time_now());
+        reports_finish_network(time_now());
     }
     return can_sleep;
 }
@@ -232,14 +232,6 @@ void network_side_wake(void)
     network_wake(&side.network);
 }
 
-/* Returns a number that clients can't guess, if the processor has such ones. */
-static uint64_t secret(void)
-{
-    uint64_t number;
-
-    return arch_random(&number) ? number : time_now() * UINT64_C(0x9e3779b97f4a7c15);
-}
-
 /* Allocates and initialises the network. Returns NULL, or why it can't be served. */
 static const char *start_network(void)
 {
@@ -250,7 +242,7 @@ static const char *start_network(void)
         return "too little memory";
     }
     return network_init(&side.network, side.clients, side.setups, side.count, &operations, NULL,
-                        secret(), time_now());
+                        random_number(), time_now());
 }
 
 bool network_side_start(struct semaphore *wake)
@@ -275,7 +267,7 @@ bool network_side_start(struct semaphore *wake)
         is_up = virtio_net_link_up(side.card.net);
     }
     network_set_link(&side.network, is_up);
-    reports_begin(&side.network, side.devices, &side.card, secret(), time_now());
+    reports_begin_network(&side.network, side.devices, &side.card, random_number(), time_now());
     print_clients(is_up);
     return true;
 }

@@ -8,6 +8,8 @@
 #include "kernel/memory.h"
 #include "kernel/print.h"
 #include "kernel/time.h"
+#include "random_number.h"
+#include "reports.h"
 #include <string.h>
 
 /* Requests and transfers in a round. */
@@ -116,6 +118,7 @@ bool storage_side_round(uint64_t now, uint64_t *until)
     (void)storage_service(storage, ROUND_STEPS);
     disk_kick(&side.disk);
     storage_end(storage);
+    reports_tend_storage(now);
     *until = disk_due(&side.disk);
     return storage->moved != before;
 }
@@ -123,8 +126,12 @@ bool storage_side_round(uint64_t now, uint64_t *until)
 bool storage_side_sleep(void)
 {
     bool has_missed = devices_arm(side.devices, side.count);
+    bool can_sleep = storage_sleep(&side.storage) && disk_sleep(&side.disk) && !has_missed;
 
-    return storage_sleep(&side.storage) && disk_sleep(&side.disk) && !has_missed;
+    if (can_sleep) {
+        reports_finish_storage(time_now());
+    }
+    return can_sleep;
 }
 
 bool storage_side_nap(void)
@@ -168,5 +175,6 @@ bool storage_side_start(struct semaphore *wake)
         return false;
     }
     (void)disk_find(&side.disk, wake);
+    reports_begin_storage(&side.storage, side.devices, &side.disk, random_number(), time_now());
     return true;
 }
