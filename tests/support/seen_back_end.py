@@ -16,6 +16,7 @@ from bulkhead.capturing.capture_command import Capture, CaptureOptions, find_rea
 from bulkhead.capturing.machine_file import MachineFile
 from bulkhead.inspecting.network_report import PortCounters, read_network
 from bulkhead.inspecting.reports import Guest
+from bulkhead.inspecting.storage_report import StorageReading, read_storage
 from bulkhead.running.attach import Running
 
 _PATIENCE_S = 120
@@ -36,6 +37,12 @@ class SeenBackEnd:
             counters = read_network(Guest(place, "", memory.read))
         assert counters is not None
         return {port.device: port for port in counters.ports}
+
+    def storage(self) -> StorageReading | None:
+        """Return what the back-end has counted of its disk, or None if it has not started yet."""
+        place = self.running.guests[self.partition]
+        with closing(self._memory()) as memory:
+            return read_storage(Guest(place, "", memory.read))
 
     def captured(self, client: str, meanwhile: Callable[[], None]) -> list[Packet]:
         """Capture the frames of a client, while something happens."""

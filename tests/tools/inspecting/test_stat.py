@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 from support.backend_guest import BackEndMemory, record, report
+from support.storage_guest import StorageMemory, client, counters, disk, storage_report
 from support.traced_guest import BYTES, KERNEL, START, TracedGuest
 from support.vcpu_table import Record, memory_with_vcpus
 
@@ -188,6 +189,40 @@ def test_shared_devices(
     machine.pages = core_page(0, 1) + core_page(1, 1) + core_page(2, 2) + core_page(3, 2)
     stat_system.stat_system("three", None)
     assert "net (stopped): shared devices" in capsys.readouterr().out
+
+
+def test_shared_disk(
+    machine: Machine,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Its counters are read from the back-end alone, with a line about failed requests."""
+
+    def content(writes: int) -> bytearray:
+        made = client("data", "linux", counters(writes=writes), refused=2)
+        return StorageMemory(storage_report(disk(), made)).content
+
+    machine.guests = dict.fromkeys(PLACES, content(1000))
+    guests = [GuestMemory(name, START, BYTES, PLACES[0], KERNEL) for name in ("net", "linux", "c")]
+    running = Running("three", len(CORES), 4, guests, disk_backends=["net"])
+    monkeypatch.setattr(stat_system, "attach", lambda _: (running, machine))
+    path = tmp_path / "stat.json"
+    stat_system.stat_system("three", path)
+    printed = capsys.readouterr().out
+    assert cells(printed, "data")[:7] == ["data", "linux", "served", "0", "0.00", "1,000", "4.10"]
+    assert printed.count("shared disk") == 1
+    assert "net: failed at data: requests refused 2" in printed
+    records = json.loads(path.read_text())
+    assert [bool(each.get("shared_disk")) for each in records] == [True, False, False, False]
+
+    def grow() -> None:
+        machine.guests = dict.fromkeys(PLACES, content(3000))
+
+    times = iter(range(0, 10_000_000_000, 2_000_000_000))
+    monkeypatch.setattr("time.monotonic_ns", lambda: next(times))
+    top(monkeypatch, grow)
+    assert cells(capsys.readouterr().out, "data")[5:7] == ["(+2,000) 3,000", "4.10"]
 
 
 def test_several_vcpus_on_a_core(

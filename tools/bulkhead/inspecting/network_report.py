@@ -1,16 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Read the counters of a back-end's clients and card (backend/network_report.h).
-
-The back-end counts while the report is read, and it is not trusted.
-"""
+"""Read the counters of a back-end's clients and card (backend/network_report.h)."""
 
 from __future__ import annotations
 
 from ctypes import sizeof
 from dataclasses import dataclass
 
-from bulkhead.errors import UserError
-from bulkhead.inspecting.reports import DamagedReport, Guest, Kind, find_report, name_text
+from bulkhead.inspecting.backend_report import CounterReport, check_header, read_counters
+from bulkhead.inspecting.reports import DamagedReport, Guest, Kind, name_text
 from bulkhead.layouts import beginning
 from bulkhead.layouts.backend import (
     NETWORK_REPORT_VERSION,
@@ -23,8 +20,6 @@ from bulkhead.layouts.backend import (
 
 _HEADER_BYTES = NetworkReport.records.offset
 _RECORD_BYTES = sizeof(NetworkRecord)
-_RECORDS_MAX = 256  # more than any back-end has
-_TRIES = 10
 
 State = NetworkPortState
 _STATES = {
@@ -104,40 +99,26 @@ def _counters(port: PortCounters) -> tuple[int, ...]:
 
 def read_network(guest: Guest) -> NetworkCounters | None:
     """Return the counters of a back-end, or None if the guest has none (yet)."""
-    report = find_report(guest, Kind.NETWORK)
-    if report is None:
-        return None
-    if report.version != NETWORK_REPORT_VERSION:
-        raise UserError(
-            f"the counters of {guest.title} have the layout {report.version}, "
-            f"not {NETWORK_REPORT_VERSION}",
-            "use the command that its image was built with",
-        )
-    if not _HEADER_BYTES <= report.bytes <= _HEADER_BYTES + _RECORDS_MAX * _RECORD_BYTES:
-        raise DamagedReport(guest, f"counters of {report.bytes} bytes")
-    before = _decode(guest, guest.read(report.address, report.bytes, "the counters"))
-    for _ in range(_TRIES):
-        copy = _decode(guest, guest.read(report.address, report.bytes, "the counters"))
-        if continues(copy, before):
-            return copy
-        before = copy
-    raise UserError(f"the counters of {guest.title} change all the time", "call again")
+    return read_counters(guest, _REPORT)
 
 
 def _decode(guest: Guest, data: bytes) -> NetworkCounters:
     header = beginning(NetworkReport, data[:_HEADER_BYTES])
-    count, size = header.record_count, header.record_bytes
-    if size != _RECORD_BYTES or _HEADER_BYTES + count * size > len(data):
-        raise DamagedReport(
-            guest, f"{count} records of {size} bytes in counters of {len(data)} bytes"
-        )
-    if header.updated < header.started:
-        raise DamagedReport(guest, f"counters of {header.updated} ns, from {header.started} ns on")
+    check_header(guest, header, _HEADER_BYTES, _RECORD_BYTES, len(data))
     ports = [
-        _port(guest, number, NetworkRecord.from_buffer_copy(data, _HEADER_BYTES + number * size))
-        for number in range(count)
+        _port(
+            guest,
+            number,
+            NetworkRecord.from_buffer_copy(data, _HEADER_BYTES + number * _RECORD_BYTES),
+        )
+        for number in range(header.record_count)
     ]
     return NetworkCounters(header.life, header.updated - header.started, ports)
+
+
+_REPORT = CounterReport(
+    Kind.NETWORK, NETWORK_REPORT_VERSION, _HEADER_BYTES, NetworkRecord, _decode, continues
+)
 
 
 def _port(guest: Guest, number: int, record: NetworkRecord) -> PortCounters:

@@ -21,7 +21,9 @@ from bulkhead.inspecting.stat_channels import (
     read_channels,
 )
 from bulkhead.inspecting.stat_devices import device_records, device_table, drop_lines
+from bulkhead.inspecting.stat_disks import disk_records, disk_table, failure_lines
 from bulkhead.inspecting.stat_interrupts import interrupt_records, interrupt_table, is_shown
+from bulkhead.inspecting.storage_report import StorageReading, read_storage
 from bulkhead.inspecting.vcpus import (
     Shares,
     VcpuCounters,
@@ -53,6 +55,7 @@ class _Sample:
     reports: Sequence[VcpuReport]
     vcpus: dict[str, list[VcpuCounters]]  # by partition
     networks: dict[str, NetworkCounters]  # by back-end
+    storages: dict[str, StorageReading]  # by back-end
     unreadable: dict[str, str]  # by partition: why its VCPUs, or its counters, can't be read
     sources: Sequence[InterruptSource]  # of partitions on shared cores
     channels: Sequence[EndCounters]
@@ -91,6 +94,7 @@ def _read(running: Running, qmp: QmpClient) -> _Sample:
     reports = read_reports(qmp, running.hypervisor_end, running.vcpus)
     vcpus = {}
     networks: dict[str, NetworkCounters] = {}
+    storages: dict[str, StorageReading] = {}
     unreadable = {}
     for memory in running.guests:
         guest = Guest(memory, "", physical_memory(qmp))
@@ -100,6 +104,9 @@ def _read(running: Running, qmp: QmpClient) -> _Sample:
                 back_end = Guest(running.backend_memory(memory), "", physical_memory(qmp))
                 network = read_network(back_end)
                 networks |= {memory.partition: network} if network else {}
+            if memory.partition in running.disk_backends:
+                storage = read_storage(guest)
+                storages |= {memory.partition: storage} if storage else {}
         except UnreadableMachine:
             raise
         except UserError as error:  # the guest's fault; the others are shown all the same
@@ -108,7 +115,7 @@ def _read(running: Running, qmp: QmpClient) -> _Sample:
         read_sources(qmp, running.hypervisor_end, running.vcpus) if running.shared_cores else []
     )
     channels = read_channels(running, physical_memory(qmp))
-    return _Sample(now, reports, vcpus, networks, unreadable, sources, channels)
+    return _Sample(now, reports, vcpus, networks, storages, unreadable, sources, channels)
 
 
 def _owner(running: Running, report: VcpuReport) -> str:
@@ -167,6 +174,8 @@ def _records(running: Running, sample: _Sample) -> list[dict[str, object]]:
                 )
             if owner in sample.networks:
                 record["shared_devices"] = device_records(sample.networks[owner])
+            if owner in sample.storages:
+                record["shared_disk"] = disk_records(sample.storages[owner])
             if running.channels:
                 record["channels"] = channel_records(owner, sample.channels)
         shown.add(owner)
@@ -214,6 +223,11 @@ def _device_tables(
         then = before.networks.get(backend) if before else None
         yield device_table(backend, now, then, elapsed, is_stopped=backend not in executing)
         yield from map(Text, drop_lines(backend, now))
+    for backend, reading in sample.storages.items():
+        earlier = before.storages.get(backend) if before else None
+        is_stopped = backend not in executing
+        yield disk_table(backend, reading, earlier, elapsed, is_stopped=is_stopped)
+        yield from map(Text, failure_lines(backend, reading))
 
 
 def _vcpu_table(partition: str, sample: _Sample, before: _Sample | None) -> Table:

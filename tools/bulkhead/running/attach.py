@@ -83,6 +83,7 @@ class Running:
     staging_bytes: int = 0
     channels: list[ChannelMemory] = field(default_factory=list)
     backends: list[str] = field(default_factory=list)  # that serve shared network devices
+    disk_backends: list[str] = field(default_factory=list)  # that serve shared block devices
     # The memory of a partition's process that serves them, from which its reports begin.
     process_reports: list[GuestMemory] = field(default_factory=list)
 
@@ -152,11 +153,14 @@ def facts_of(layout: Layout) -> Running:
             )
             for place in layout.channels
         ],
-        backends=sorted(
-            {each.backend for each in layout.system.shared_devices if each.kind is SharedKind.NET}
-        ),
+        backends=_backends(layout, SharedKind.NET),
+        disk_backends=_backends(layout, SharedKind.BLOCK),
         process_reports=list(_process_reports(layout)),
     )
+
+
+def _backends(layout: Layout, kind: SharedKind) -> list[str]:
+    return sorted({each.backend for each in layout.system.shared_devices if each.kind is kind})
 
 
 def _process_reports(layout: Layout) -> Iterator[GuestMemory]:
