@@ -2,22 +2,30 @@
 """A Linux on a shared disk. Back-end and Linux crash again and again: what was flushed is there.
 
 Linux and a program of the host compare what was written: Linux reads it back past its cache, and
-the host reads the disk's file.
+the host reads the disk's file. The counters of the back-end are read from outside meanwhile.
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import re
+import time
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from support.failover_system import requests_to
+from support.seen_back_end import SeenBackEnd
 from support.written_system import StartGuest, boot
 
+from bulkhead.errors import UserError
+from bulkhead.inspecting.storage_report import StorageReading
 from bulkhead.managing.partitions import Command
 from bulkhead.peers import linux_guest
 from bulkhead.running import machine_memory
+from bulkhead.running.attach import facts_of
 from bulkhead.system import board_tree
 
 _MIB = 1 << 20
@@ -96,6 +104,7 @@ echo "script: the end"
 sleep 2
 """
 _ROUNDS = 150
+_PATIENCE_S = 60
 
 
 def check_disk(content: bytes, console: str) -> int:
@@ -119,6 +128,46 @@ def check_starts(console: str) -> int:
         done = int(number)
         starts += bool(start)
     return starts
+
+
+def wait_for_counters(
+    seen: SeenBackEnd, has_come: Callable[[StorageReading], bool]
+) -> StorageReading:
+    """Read the counters of the back-end until they are as expected."""
+    end = time.monotonic() + _PATIENCE_S
+    while True:
+        found = seen.storage()
+        if found is not None and has_come(found):
+            return found
+        assert time.monotonic() < end, found
+        time.sleep(0.1)
+
+
+def read_meanwhile(seen: SeenBackEnd) -> StorageReading | None:
+    """Read the counters. None: the back-end starts just now."""
+    with contextlib.suppress(UserError):
+        return seen.storage()
+    return None
+
+
+def check_first_round(seen: SeenBackEnd) -> StorageReading:
+    """Check what the back-end has counted when Linux has finished its first round, or more."""
+    found = wait_for_counters(seen, lambda each: each.clients[0].requests.flushes >= 2)
+    (linux,) = found.clients
+    assert (linux.device, linux.client, linux.state) == ("data", "linux", "served")
+    assert (linux.starts, linux.failures) == (1, 0)
+    assert (linux.requests.errors, linux.refused) == (0, 0)
+    assert linux.requests.written_bytes >= _BLOCK
+    assert linux.requests.read_bytes >= _BLOCK
+    assert linux.requests.reads > 0
+    assert linux.requests.writes > 0
+    assert linux.doorbells > 0
+    assert linux.interrupts > 0
+    assert (found.disk.state, found.disk.sectors) == ("open", 64 * _MIB // 512)
+    assert (found.disk.starts, found.disk.failures) == (1, 0)
+    assert found.disk.transfers.written_bytes > 0
+    assert found.disk.transfers.errors == 0
+    return found
 
 
 # Packages may have to be fetched.
@@ -151,16 +200,29 @@ def test_partitions_that_crash(
     )
     guest.wait_for("manager: listens", 120)
     guest.wait_for("script: round 1 wrote", 300)
+    running = replace(facts_of(layout), memory=str(memory), memory_start=board.memory)
+    seen = SeenBackEnd(running, _STORE, tmp_path)
+    first = check_first_round(seen)
     requests = requests_to(layout, memory)
     crashes = 0
     waiting = list(client_crashes)
+    lives = {first.life: first}
     while "script: the end" not in guest.console():
+        if (reading := read_meanwhile(seen)) is not None:
+            lives[reading.life] = reading
         # Refused while it starts again.
         crashes += requests.order(Command.CRASH, _STORE).result == 0
         if waiting and f"script: round {waiting[0]} wrote" in guest.console():
             assert requests.order(Command.CRASH, _LINUX).result == 0
             waiting.pop(0)
         guest.wait_for_next_match(r"script: (round|the end)", 120)
+    assert len(lives) > 2
+    for found in lives.values():
+        (linux,) = found.clients
+        assert (linux.requests.errors, linux.refused, linux.failures) == (0, 0, 0)
+        assert (found.disk.transfers.errors, found.disk.failures) == (0, 0)
+    del lives[first.life]
+    assert any(each.clients[0].requests.flushes for each in lives.values())
     console = guest.console()
     assert "script: data has 98304 sectors, write back" in console
     assert "write failed" not in console

@@ -40,7 +40,7 @@ struct storage_record {
     uint64_t doorbells;  /* from the client */
     uint64_t interrupts; /* to the client */
     uint64_t starts;     /* of the client's driver */
-    uint64_t resumed;    /* of these, continued from an earlier life of this program */
+    uint64_t resumed;    /* of these, may have continued an earlier life of this program */
     uint64_t failures;   /* rules that the driver has broken */
 };
 

@@ -166,7 +166,10 @@ def test_back_end_that_restarts_while_it_is_read() -> None:
 @pytest.mark.parametrize(
     ("made", "line"),
     [
-        (storage_report(DISK, record_count=17), "17 records of 144 bytes in counters of 2432 bytes"),
+        (
+            storage_report(DISK, record_count=17),
+            "17 records of 144 bytes in counters of 2432 bytes",
+        ),
         (storage_report(DISK, record_count=1 << 63), "9223372036854775808 records"),
         (storage_report(DISK, LINUX, record_bytes=0), "1 records of 0 bytes"),
         (

@@ -200,6 +200,7 @@ static void test_driver_that_stops(void **state)
     update(30);
     assert_int_equal(report.records[0].state, STORAGE_CLIENT_RUNNING);
     assert_int_equal(report.records[0].starts, 2);
+    assert_int_equal(report.records[0].resumed, 1); /* not the one after the reset */
     expect_counters(&report.records[0].requests, (struct storage_counters){0, 0, 1, SECTOR, 0, 0});
     expect_counters(&report.disk.transfers, (struct storage_counters){0, 0, 2, 2 * SECTOR, 0, 0});
 }
