@@ -11,6 +11,8 @@
 /* Its type is none of 5.2.6. */
 #define TYPE_UNKNOWN 0x77u
 
+#define SECTORS(count) ((uint64_t)(count) * SECTOR) /* in bytes */
+
 static struct storage_report report;
 static const struct storage_report_device devices[CLIENTS] = {
     {.device = "data", .client = "a", .doorbells = 9},
@@ -100,7 +102,7 @@ static void test_report(void **state)
     assert_string_equal(first->client, "a");
     assert_int_equal(first->state, STORAGE_CLIENT_RUNNING);
     expect_counters(&first->requests,
-                    (struct storage_counters){1, 3 * SECTOR, 1, 100 * SECTOR, 1, 0});
+                    (struct storage_counters){1, SECTORS(3), 1, SECTORS(100), 1, 0});
     assert_int_equal(first->refused, 0);
     assert_int_equal(first->in_flight, 0);
     assert_int_equal(first->doorbells, 9);
@@ -111,7 +113,7 @@ static void test_report(void **state)
     assert_int_equal(report.disk.state, STORAGE_OPEN);
     assert_int_equal(report.disk.sectors, DISK_SECTORS);
     expect_counters(&report.disk.transfers,
-                    (struct storage_counters){2, 4 * SECTOR, 2, 100 * SECTOR, 1, 0});
+                    (struct storage_counters){2, SECTORS(4), 2, SECTORS(100), 1, 0});
     assert_int_equal(report.disk.starts, 3);
     assert_int_equal(report.disk.failures, 2);
 }
@@ -120,7 +122,7 @@ static void test_report(void **state)
 static void test_errors(void **state)
 {
     (void)state;
-    fixture.disk.sectors = 2 * CLIENT_SECTORS;
+    fixture.disk.sectors = fixture.setups[2].start;
     begin();
     fixture.has_error = true;
     execute(0, VIRTIO_BLOCK_TYPE_OUT, 0, 300); /* five transfers */
@@ -202,7 +204,7 @@ static void test_driver_that_stops(void **state)
     assert_int_equal(report.records[0].starts, 2);
     assert_int_equal(report.records[0].resumed, 1); /* not the one after the reset */
     expect_counters(&report.records[0].requests, (struct storage_counters){0, 0, 1, SECTOR, 0, 0});
-    expect_counters(&report.disk.transfers, (struct storage_counters){0, 0, 2, 2 * SECTOR, 0, 0});
+    expect_counters(&report.disk.transfers, (struct storage_counters){0, 0, 2, SECTORS(2), 0, 0});
 }
 
 static void test_driver_that_fails(void **state)
