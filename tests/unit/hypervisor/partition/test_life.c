@@ -268,18 +268,22 @@ enum step_outcome shared_device_end(const struct partition *own, bool is_isolate
         return STEP_DONE;
     }
     was_isolated = is_isolated;
-    if ((*index)++ == 0) {
+    switch (*index) {
+    case 0:
         note('d');
+        *index = 1;
         return STEP_PENDING;
-    }
-    if (now < backend_stops) {
-        if (*index == 2) {
+    case 1:
+        if (now >= backend_stops) {
+            *index = 2;
+        } else if (record[strlen(record) - 1] != 'w') {
             note('w');
         }
         return STEP_PENDING;
+    default:
+        note('D');
+        return STEP_DONE;
     }
-    note('D');
-    return STEP_DONE;
 }
 
 enum step_outcome shared_device_end_link(const struct partition *own, uint32_t *index)
@@ -462,6 +466,24 @@ static void shared_core_is_slow(void **state)
     now += 2 * HZ;
     assert_true(run(LIFE_POLL));
     assert_string_equal(record, "dDiiIccClLP");
+}
+
+/* A core that was paused for longer than the limit has not waited for a back-end that has stopped.
+ */
+static void paused_core_does_not_fail(void **state)
+{
+    struct transition *transition = &partition.boot_vcpu.transition;
+
+    (void)state;
+    description.shared_device_count = 1;
+    assert_int_equal(life_begin(&vcpus[0]), LIFE_POLL);
+    memset(record, 0, sizeof(record));
+    while (transition->phase != TRANSITION_SHARED_DEVICES || transition->index == 0) {
+        assert_int_equal(life_continue(&vcpus[0]), LIFE_POLL);
+    }
+    now += 2 * HZ;
+    assert_true(run(LIFE_POLL));
+    assert_string_equal(record, "DiiIccClLP");
 }
 
 /* Of a partition whose DMA is not blocked no device ends as that of a back-end. */
@@ -903,6 +925,7 @@ int main(void)
         cmocka_unit_test_setup(start_and_stop, setup),
         cmocka_unit_test_setup(shared_devices, setup),
         cmocka_unit_test_setup(backend_is_slow, setup),
+        cmocka_unit_test_setup(paused_core_does_not_fail, setup),
         cmocka_unit_test_setup(shared_core_is_slow, setup),
         cmocka_unit_test_setup(backend_is_not_isolated, setup),
         cmocka_unit_test_setup(start_during_links, setup),
