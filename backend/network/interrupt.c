@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a round has finished is published, and the client is interrupted if its driver wants that.
+ * A round publishes the chains that it has finished, and interrupts the client if its driver wants
+ * that.
  *
  * A driver that polls, such as Linux' with napi_defer_hard_irqs, asks for interrupts for a moment
  * at the end of each turn, while it passes the received frames on. An interrupt in this moment is
