@@ -81,8 +81,7 @@ struct virtio_netif {
     sys_sem_t wake;
     struct group_filter groups;
     uint32_t streak;         /* frames received since the bottom half was last woken */
-    uint64_t stream_began;   /* a period of stream.c */
-    uint64_t moved_before;   /* virtio_net_moved_bytes() at that time */
+    uint64_t moved_before;   /* virtio_net_moved_bytes() when it was woken */
     volatile bool watch_due; /* the bottom half has to check the device's status */
     uint64_t started;        /* time of the driver's last start, ns */
     uint32_t retry;          /* ms until the next attempt to restart the device */

@@ -11,10 +11,10 @@
 /* Number of frames without a pause that count as a stream, not as a request or an answer. */
 #define STREAM_FRAMES 8u
 
-/* So many bytes received and sent in a period count as a stream, for which interrupts are replaced
- * by naps. More than most requests and answers have, because a nap can make the next one wait. */
-#define STREAM_BYTES       16384u
-#define STREAM_NANOSECONDS UINT64_C(1000000)
+/* So many bytes received and sent since the bottom half was woken count as a stream, for which
+ * interrupts are replaced by naps. More than a segment, because a nap costs more instructions than
+ * the interrupt that a request or an answer has. */
+#define STREAM_BYTES 8192u
 
 /* The ring is looked at once in a nap, as often as the back-ends of shared devices look at theirs.
  * Each nap in vain is followed by one that is twice as long. A stream has ended after NAPS in vain:
@@ -77,17 +77,8 @@ static void nap_before_sleep(struct virtio_netif *interface)
 
 void stream_begin(struct virtio_netif *interface)
 {
-    uint64_t now;
-
     interface->streak = 0;
-    if (!virtio_net_interrupt_traps(interface->net)) {
-        return;
-    }
-    now = virtio_platform_now();
-    if (now - interface->stream_began > STREAM_NANOSECONDS) {
-        interface->stream_began = now;
-        interface->moved_before = virtio_net_moved_bytes(interface->net);
-    }
+    interface->moved_before = virtio_net_moved_bytes(interface->net);
 }
 
 void stream_await(struct virtio_netif *interface)
