@@ -16,6 +16,11 @@ void network_serve_interrupts(void)
     serves_interrupts = true;
 }
 
+bool network_serves_interrupts(void)
+{
+    return serves_interrupts;
+}
+
 void network_bottom_half_begins(void)
 {
     bottom_half = thread_current();

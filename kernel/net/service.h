@@ -7,11 +7,14 @@
 #define NET_SERVICE_H
 
 #include "kernel/sync.h"
+#include <stdbool.h>
 #include <stdint.h>
 
 /* The network's interrupts only wake the bottom half: it is their server (kernel/interrupt.h).
  * Before the bottom half begins. */
 void network_serve_interrupts(void);
+/* Returns true if that was called. */
+bool network_serves_interrupts(void);
 
 /* Waits for a semaphore that the bottom half posts. As semaphore_wait(). */
 enum result network_semaphore_wait(struct semaphore *semaphore, uint64_t deadline);

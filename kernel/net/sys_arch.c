@@ -186,8 +186,13 @@ void network_sleep_until(uint64_t nanoseconds)
     thread_sleep_until(nanoseconds);
 }
 
+/* Where threads have budgets, the timer of a nap would delay those that are more urgent than the
+ * bottom half: its interrupt comes at once, and the device's only wakes the bottom half. */
 enum network_nap_end network_nap(sys_sem_t *semaphore, uint64_t nanoseconds)
 {
+    if (network_serves_interrupts()) {
+        return NETWORK_NAP_IMPOSSIBLE;
+    }
     return semaphore_wait(semaphore, time_after(nanoseconds)) == RESULT_OK ? NETWORK_NAP_SIGNALLED
                                                                            : NETWORK_NAP_OVER;
 }

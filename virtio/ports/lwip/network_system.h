@@ -44,7 +44,8 @@ enum network_nap_end {
 };
 
 /* Waits for a semaphore for that long. Returns at once if the system's timers are so coarse that it
- * would become a multiple of that. Bottom-half thread. */
+ * would become a multiple of that, or if they would delay more urgent threads. Bottom-half thread.
+ */
 enum network_nap_end network_nap(sys_sem_t *semaphore, uint64_t nanoseconds);
 
 /* Waits for a semaphore without limit, as sys_sem_wait(). The bottom half does nothing for the
