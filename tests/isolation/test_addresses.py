@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -145,9 +146,14 @@ def test_tables_map_owned_ranges_and_nothing_else(start_guest: StartGuest, name:
     """Read the tables of all partitions' processors and devices from outside, for all 2^39
     addresses."""
     system, board = read(name)
-    # Without orders to wait for, the rogue may be stopped before this test sees it run.
+    # A partition that has ended has no tables, so each guest has to run until this test has read
+    # them. The rogue waits for orders then, instead of being stopped at once.
     if name == "isolation":
         system = listening(system, {})
+    elif name == "minimal":
+        system = replace(
+            system, partitions=tuple(replace(each, image="control") for each in system.partitions)
+        )
     assembled = assemble(system, board, Settings())
     layout = assembled.layout
     guest = start_guest(machine(system, board, assembled.image, lambda _: UserNetwork()))
