@@ -57,8 +57,7 @@ bool devices_arm(struct device *devices, unsigned count)
     return was_masked;
 }
 
-/* Returns a property that is a text, NULL if it is none. */
-static const char *text_of(int node, const char *name)
+const char *devices_text(int node, const char *name)
 {
     unsigned bytes = 0;
     const char *text = devicetree_property(node, name, &bytes);
@@ -141,7 +140,7 @@ static const char *read_device(int node, unsigned number, struct device *device,
 {
     const char *reason;
 
-    device->client = text_of(node, "bulkhead,client");
+    device->client = devices_text(node, "bulkhead,client");
     device->index = devicetree_number(node, "bulkhead,device", UINT32_MAX);
     if (device->client == NULL || device->index == UINT32_MAX ||
         !devices_numbers(node, "bulkhead,features", &device->features, 1)) {
@@ -155,14 +154,14 @@ static const char *read_device(int node, unsigned number, struct device *device,
 
 static bool is_of_kind(int node, const char *kind)
 {
-    const char *text = text_of(node, "bulkhead,kind");
+    const char *text = devices_text(node, "bulkhead,kind");
 
     return text != NULL && strcmp(text, kind) == 0;
 }
 
 static const char *name_of(int node)
 {
-    const char *name = text_of(node, "label");
+    const char *name = devices_text(node, "label");
 
     return name == NULL ? "a device without a name" : name;
 }

@@ -45,6 +45,9 @@ void devices_report_unknown(void);
  * size. */
 bool devices_numbers(int node, const char *name, uint64_t *values, unsigned count);
 
+/* Returns a property that is a text, NULL if it is absent, or none. */
+const char *devices_text(int node, const char *name);
+
 /* The hypervisor's calls, for a device. */
 void device_acknowledge(const struct device *device, uint32_t generation);
 /* Interrupts the driver because of used buffers. */

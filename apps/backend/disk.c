@@ -204,6 +204,23 @@ struct storage_disk disk_describe(const struct disk *disk, uint64_t now)
     };
 }
 
+/* NOLINTNEXTLINE(readability-non-const-parameter): the disk writes to it */
+bool disk_read(struct disk *disk, uint64_t sector, uint32_t bytes, uint8_t *memory)
+{
+    disk->read = (struct virtio_block_request){
+        .kind = VIRTIO_BLOCK_READ,
+        .sector = sector,
+        .segment_count = 1,
+        .segment = {{memory, bytes}},
+    };
+    if (disk->state != DISK_RUNNING ||
+        virtio_block_submit(disk->block, &disk->read) != VIRTIO_BLOCK_ACCEPTED) {
+        return false;
+    }
+    disk->read_state = DISK_READ_SUBMITTED;
+    return true;
+}
+
 static const enum virtio_block_kind kinds[] = {
     [STORAGE_READ] = VIRTIO_BLOCK_READ,
     [STORAGE_WRITE] = VIRTIO_BLOCK_WRITE,
@@ -240,6 +257,12 @@ static const enum storage_result results[] = {
     [VIRTIO_BLOCK_LOST] = STORAGE_AGAIN,
 };
 
+static const enum disk_read_state read_states[] = {
+    [VIRTIO_BLOCK_DONE] = DISK_READ_DONE,
+    [VIRTIO_BLOCK_FAILED] = DISK_READ_FAILED,
+    [VIRTIO_BLOCK_LOST] = DISK_READ_NONE,
+};
+
 void disk_collect(struct disk *disk, struct storage *storage)
 {
     struct virtio_block_request *request;
@@ -248,7 +271,11 @@ void disk_collect(struct disk *disk, struct storage *storage)
         return;
     }
     while ((request = virtio_block_finished(disk->block)) != NULL) {
-        storage_finished(storage, request->owner, results[request->result]);
+        if (request == &disk->read) {
+            disk->read_state = read_states[request->result];
+        } else {
+            storage_finished(storage, request->owner, results[request->result]);
+        }
     }
     if (disk->state == DISK_STOPPING && virtio_block_is_stopped(disk->block)) {
         virtio_block_free(disk->block);

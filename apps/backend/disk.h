@@ -19,6 +19,13 @@ enum disk_state {
     DISK_STOPPING, /* has not confirmed its reset */
 };
 
+enum disk_read_state {
+    DISK_READ_NONE,
+    DISK_READ_SUBMITTED,
+    DISK_READ_DONE,
+    DISK_READ_FAILED,
+};
+
 struct disk {
     struct virtio_block_device device;
     enum disk_state state;
@@ -34,6 +41,8 @@ struct disk {
     uint64_t finished; /* requests, when that was looked at last */
     uint64_t progress; /* when it was seen to have changed, or nothing was on its way */
     struct virtio_block_request requests[DISK_REQUESTS]; /* by client and number of the transfer */
+    struct virtio_block_request read;                    /* disk_read()'s */
+    enum disk_read_state read_state;
 };
 
 /* Finds the disk. `wake` is posted when it has finished a request. Returns false if there is none;
@@ -47,6 +56,11 @@ bool disk_tend(struct disk *disk, uint64_t now);
 /* Returns when disk_tend() has to be called next. */
 uint64_t disk_due(const struct disk *disk);
 struct storage_disk disk_describe(const struct disk *disk, uint64_t now);
+
+/* Reads whole sectors for the program itself, while the storage has no transfers: at most
+ * STORAGE_TRANSFER_BYTES. disk_collect() sets the state when the disk has finished, and to
+ * DISK_READ_NONE if it was reset meanwhile. Returns false if the disk takes no request now. */
+bool disk_read(struct disk *disk, uint64_t sector, uint32_t bytes, uint8_t *memory);
 
 /* The storage's submit(). */
 bool disk_submit(struct disk *disk, struct storage_transfer *transfer);

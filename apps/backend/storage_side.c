@@ -8,6 +8,7 @@
 #include "kernel/memory.h"
 #include "kernel/print.h"
 #include "kernel/time.h"
+#include "partitions.h"
 #include "random_number.h"
 #include "reports.h"
 #include <string.h>
@@ -22,6 +23,9 @@ static struct {
     struct device devices[DEVICES_MAX];
     unsigned count;
     struct disk disk;
+    const char *names[DEVICES_MAX]; /* of the partitions that clients have, or NULL */
+    struct partitions partitions;
+    bool has_places;    /* the range of each client is known, or can't be */
     bool was_described; /* the clients' ranges were compared with the disk */
 } side;
 
@@ -39,7 +43,8 @@ static const char *read_client(int node, unsigned number, const struct device *d
     setup->page = device->page;
     setup->memory = device->memory;
     setup->features = device->features;
-    setup->start = sectors[0];
+    side.names[number] = devices_text(node, "bulkhead,partition");
+    setup->start = side.names[number] == NULL ? sectors[0] : STORAGE_NOWHERE;
     setup->sectors = sectors[1];
     for (unsigned i = 0; i < sizeof(setup->id) && device->name[i] != '\0'; i++) {
         setup->id[i] = device->name[i];
@@ -78,7 +83,22 @@ static const struct storage_operations operations = {
     .submit = submit,
 };
 
-/* Says once what clients have, and whose part is beyond the disk's end. */
+/* Says which part of the disk a client has, and whether it is beyond the disk's end. */
+static void report_client(unsigned client, const struct storage_disk *disk)
+{
+    const struct storage_client_setup *setup = &side.clients[client].setup;
+    bool is_inside = setup->start + setup->sectors <= disk->sectors;
+
+    if (setup->start == STORAGE_NOWHERE) {
+        return; /* place_client() has said why */
+    }
+    print("backend: %s: %s, %llu KiB from %llu KiB on%s\n", side.devices[client].name,
+          side.devices[client].client, (unsigned long long)(setup->sectors / 2),
+          (unsigned long long)(setup->start / 2),
+          is_inside ? "" : ", which is beyond the disk's end: requests there fail");
+}
+
+/* Reports the clients once, when the disk is opened first. */
 static void report(const struct storage_disk *disk)
 {
     if (side.was_described || disk->state != STORAGE_OPEN) {
@@ -86,25 +106,57 @@ static void report(const struct storage_disk *disk)
     }
     side.was_described = true;
     for (unsigned i = 0; i < side.count; i++) {
-        const struct storage_client_setup *setup = &side.setups[i];
-        bool is_inside = setup->start + setup->sectors <= disk->sectors;
-
-        print("backend: %s: %s, %llu KiB from %llu KiB on%s\n", side.devices[i].name,
-              side.devices[i].client, (unsigned long long)(setup->sectors / 2),
-              (unsigned long long)(setup->start / 2),
-              is_inside ? "" : ", which is beyond the disk's end: requests there fail");
+        report_client(i, disk);
     }
+}
+
+/* Opens or closes the disk. It is not open before each client has its place. */
+static void describe_disk(uint64_t now)
+{
+    struct storage_disk disk = disk_describe(&side.disk, now);
+
+    if (disk.state == STORAGE_OPEN && !side.has_places) {
+        disk.state = STORAGE_CLOSED;
+    }
+    storage_set_disk(&side.storage, &disk);
+    report(&disk);
 }
 
 static void tend_disk(uint64_t now)
 {
-    struct storage_disk disk;
-
     if (disk_tend(&side.disk, now)) {
-        disk = disk_describe(&side.disk, now);
-        storage_set_disk(&side.storage, &disk);
-        report(&disk);
+        describe_disk(now);
     }
+}
+
+static void place_client(unsigned client)
+{
+    uint64_t start;
+    const char *reason =
+        partitions_find(&side.partitions, side.names[client], side.setups[client].sectors, &start);
+
+    if (reason == NULL) {
+        reason = storage_place(&side.storage, client, start);
+    }
+    if (reason != NULL) {
+        print("backend: %s: its requests fail: partition '%s': %s\n", side.devices[client].name,
+              side.names[client], reason);
+    }
+}
+
+/* Gives partitions to the clients, when the table was read. */
+static void place_clients(uint64_t now)
+{
+    if (side.has_places || !partitions_tend(&side.partitions, &side.disk)) {
+        return;
+    }
+    for (unsigned i = 0; i < side.count; i++) {
+        if (side.names[i] != NULL) {
+            place_client(i);
+        }
+    }
+    side.has_places = true;
+    describe_disk(now);
 }
 
 bool storage_side_round(uint64_t now, uint64_t *until)
@@ -115,6 +167,7 @@ bool storage_side_round(uint64_t now, uint64_t *until)
     tend_disk(now);
     storage_begin(storage);
     disk_collect(&side.disk, storage);
+    place_clients(now);
     (void)storage_service(storage, ROUND_STEPS);
     disk_kick(&side.disk);
     storage_end(storage);
@@ -155,9 +208,12 @@ static const char *start_storage(void)
     if (memory == NULL || side.clients == NULL) {
         return "too little memory";
     }
+    side.has_places = true;
     for (unsigned i = 0; i < side.count; i++) {
         side.setups[i].buffers = memory + i * STORAGE_MEMORY_BYTES;
+        side.has_places = side.has_places && side.names[i] == NULL;
     }
+    side.partitions.memory = memory; /* no client has a transfer before the table was read */
     return storage_init(&side.storage, side.clients, side.setups, side.count, &operations, NULL);
 }
 

@@ -37,8 +37,8 @@ static bool is_possible(const struct storage_disk *disk, const struct storage_tr
 {
     uint64_t sectors = transfer->bytes / VIRTIO_BLOCK_SECTOR_BYTES;
 
-    return disk->state == STORAGE_OPEN && transfer->sector <= disk->sectors &&
-           sectors <= disk->sectors - transfer->sector &&
+    return disk->state == STORAGE_OPEN && transfer->sector < STORAGE_NOWHERE &&
+           transfer->sector <= disk->sectors && sectors <= disk->sectors - transfer->sector &&
            (transfer->kind != STORAGE_WRITE || !disk->is_read_only);
 }
 

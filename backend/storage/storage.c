@@ -4,17 +4,38 @@
 #include <string.h>
 
 /* Positions in bytes fit into 64 bits. */
-#define SECTORS_MAX (UINT64_C(1) << 55)
+#define SECTORS_MAX STORAGE_NOWHERE
 
 static bool is_read_only(const struct storage_client_setup *setup)
 {
     return (setup->features & VIRTIO_BLK_F_RO) != 0;
 }
 
+static bool is_known(const struct storage_client_setup *setup)
+{
+    return setup->start != STORAGE_NOWHERE;
+}
+
 static bool overlap(const struct storage_client_setup *one,
                     const struct storage_client_setup *other)
 {
-    return one->start < other->start + other->sectors && other->start < one->start + one->sectors;
+    return is_known(one) && is_known(other) && one->start < other->start + other->sectors &&
+           other->start < one->start + one->sectors;
+}
+
+static bool may_both_be(const struct storage_client_setup *one,
+                        const struct storage_client_setup *other)
+{
+    return !overlap(one, other) || (is_read_only(one) && is_read_only(other));
+}
+
+static const char *check_range(const struct storage_client_setup *setup)
+{
+    if (setup->sectors == 0 || setup->sectors > SECTORS_MAX ||
+        (is_known(setup) && setup->start > SECTORS_MAX - setup->sectors)) {
+        return "a client's range has no sectors, or is beyond any disk";
+    }
+    return NULL;
 }
 
 static const char *check(const struct storage_client_setup *setups, unsigned count)
@@ -23,13 +44,13 @@ static const char *check(const struct storage_client_setup *setups, unsigned cou
         return "too many clients";
     }
     for (unsigned i = 0; i < count; i++) {
-        if (setups[i].sectors == 0 || setups[i].sectors > SECTORS_MAX ||
-            setups[i].start > SECTORS_MAX - setups[i].sectors) {
-            return "a client's range has no sectors, or is beyond any disk";
+        const char *reason = check_range(&setups[i]);
+
+        if (reason != NULL) {
+            return reason;
         }
         for (unsigned other = 0; other < i; other++) {
-            if (overlap(&setups[i], &setups[other]) &&
-                !(is_read_only(&setups[i]) && is_read_only(&setups[other]))) {
+            if (!may_both_be(&setups[i], &setups[other])) {
                 return "the ranges of two clients overlap";
             }
         }
@@ -59,6 +80,25 @@ const char *storage_init(struct storage *storage, struct storage_client *clients
                 setups[i].buffers + (size_t)number * STORAGE_TRANSFER_BYTES;
         }
     }
+    return NULL;
+}
+
+const char *storage_place(struct storage *storage, unsigned client, uint64_t start)
+{
+    struct storage_client_setup setup = storage->clients[client].setup;
+    const char *reason;
+
+    setup.start = start;
+    reason = check_range(&setup);
+    if (reason != NULL) {
+        return reason;
+    }
+    for (unsigned i = 0; i < storage->count; i++) {
+        if (i != client && !may_both_be(&setup, &storage->clients[i].setup)) {
+            return "the ranges of two clients overlap";
+        }
+    }
+    storage->clients[client].setup.start = start;
     return NULL;
 }
 

@@ -7,8 +7,8 @@
 #include "description/check.h"
 
 #include "description/limits.h"
-#include "hypervisor/crc32.h"
 #include "hypervisor/tree_seeds.h"
+#include <arch/crc32.h>
 #include <stddef.h>
 
 #define AFFINITY_MASK  UINT64_C(0xff00ffffff)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "manager/checksum.h"
 
-#include "hypervisor/crc32.h"
+#include <arch/crc32.h>
 
 uint32_t checksum_add(uint32_t before, const void *part, size_t bytes)
 {

@@ -76,6 +76,8 @@ def test_keys_of_block_devices() -> None:
     assert (same.offset, same.size, same.read_only) == (1 << 10, 1 << 10, True)
     assert (data.offset, data.size, data.read_only) == (999999999 << 30, 3 << 10, False)
     assert (own.offset, own.read_only, own.mac) == (0, False, b"")
+    assert data.partition is None
+    assert own.partition == "a name of thirty-six characters: #~!"
 
 
 def documented(kind: SharedKind = SharedKind.NET) -> tuple[str, list[list[str]]]:
@@ -104,6 +106,17 @@ def test_documented_table_of_block_devices(tmp_path: Path) -> None:
     file.write_text(documented(SharedKind.BLOCK)[0])
     (tmp_path / "disk.img").write_bytes(b"")
     assert printed(show_shared_devices, file) == documented()[1][1]
+
+
+def test_table_of_partitions_of_a_disk(tmp_path: Path) -> None:
+    file = tmp_path / "system.toml"
+    text = documented(SharedKind.BLOCK)[0]
+    text = text.replace('size = "48', 'partition = "root"\nsize = "48')
+    file.write_text(text.replace('offset = "48 MiB"', 'partition = "logs of the week"'))
+    (tmp_path / "disk.img").write_bytes(b"")
+    data, logs = printed(show_shared_devices, file)[-2:]
+    assert "all memory partition root 48 MiB" in " ".join(data.split())
+    assert "1 MiB partition logs of the week 16 MiB" in " ".join(logs.split())
 
 
 def test_table_shows_the_rules(tmp_path: Path) -> None:

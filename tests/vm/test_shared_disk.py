@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pytest
 from support.failover_system import requests_to
+from support.partition_table import SECTOR_BYTES, disk_with_partitions
 from support.seen_back_end import SeenBackEnd
 from support.written_system import StartGuest, boot
 
@@ -32,6 +33,8 @@ _MIB = 1 << 20
 _BLOCK = 4096
 _SLOT_BLOCKS = 64  # of the disk for each round of the guest's
 _OFFSET_MIB, _SIZE_MIB = 3, 48
+_PARTITION = "data of linux"
+_PLACES = {"offset": f'offset = "{_OFFSET_MIB} MiB"', "partition": f'partition = "{_PARTITION}"'}
 _STORE, _LINUX = 1, 2  # indices of the partitions
 _SYSTEM = """
 board = "qemu-virt"
@@ -75,7 +78,7 @@ kind = "block"
 client = "linux"
 backend = "store"
 access = "all"
-offset = "{offset} MiB"
+{place}
 size = "{size} MiB"
 """
 # Slot 0 has the number of the next round, which a Linux that starts again goes on with.
@@ -107,15 +110,23 @@ _ROUNDS = 150
 _PATIENCE_S = 60
 
 
+def make_disk() -> bytes:
+    """Return a disk with a table in which the part of Linux is a partition."""
+    first, count = _OFFSET_MIB * _MIB // SECTOR_BYTES, _SIZE_MIB * _MIB // SECTOR_BYTES
+    partitions = {"other": (first - 8, 8), _PARTITION: (first, count + 1), "data": (first - 16, 8)}
+    return bytes(disk_with_partitions(64 * _MIB, partitions))
+
+
 def check_disk(content: bytes, console: str) -> int:
     """Check that the disk has what Linux has flushed, and nothing beside. Returns the rounds."""
+    before, end = make_disk(), (_OFFSET_MIB + _SIZE_MIB) * _MIB
     rounds = re.findall(r"script: round (\d+) wrote (\d+) blocks: ([0-9a-f]{32})", console)
     for number, blocks, expected in rounds:
         start = _OFFSET_MIB * _MIB + int(number) * _SLOT_BLOCKS * _BLOCK
         found = content[start : start + int(blocks) * _BLOCK]
         assert hashlib.md5(found).hexdigest() == expected
-    assert not any(content[: _OFFSET_MIB * _MIB])
-    assert not any(content[(_OFFSET_MIB + _SIZE_MIB) * _MIB :])
+    assert content[: _OFFSET_MIB * _MIB] == before[: _OFFSET_MIB * _MIB]
+    assert content[end:] == before[end:]
     assert len({number for number, *_ in rounds}) == len(rounds)
     return len(rounds)
 
@@ -173,26 +184,27 @@ def check_first_round(seen: SeenBackEnd) -> StorageReading:
 # Packages may have to be fetched.
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize(
-    "client_crashes",
+    ("client_crashes", "place"),
     [
-        pytest.param((20, 60, 100), id="both"),
-        pytest.param((), id="back-end", marks=pytest.mark.long),
+        pytest.param((20, 60, 100), "partition", id="both"),
+        pytest.param((), "offset", id="back-end", marks=pytest.mark.long),
     ],
 )
 def test_partitions_that_crash(
-    start_guest: StartGuest, tmp_path: Path, client_crashes: tuple[int, ...]
+    start_guest: StartGuest, tmp_path: Path, client_crashes: tuple[int, ...], place: str
 ) -> None:
-    """`client_crashes`: the rounds after which Linux crashes, too."""
+    """`client_crashes`: the rounds after which Linux crashes, too. `place`: the key that says where
+    on the disk its part is."""
     board = board_tree.load("qemu-virt")
     disk = tmp_path / "disk.img"
-    disk.write_bytes(bytes(64 * _MIB))
+    disk.write_bytes(make_disk())
     memory = tmp_path / "memory"
     script = _SCRIPT.format(rounds=_ROUNDS, blocks=_SLOT_BLOCKS)
     image = linux_guest.with_script(linux_guest.prepare(), "check", script)
     text = _SYSTEM.format(
         kernel=image.kernel,
         initrd=image.initrd,
-        offset=_OFFSET_MIB,
+        place=_PLACES[place],
         size=_SIZE_MIB,
     )
     guest, layout = boot(

@@ -46,12 +46,15 @@
 #define STORAGE_TRANSFER_BYTES 32768u
 #define STORAGE_MEMORY_BYTES   ((size_t)STORAGE_TRANSFERS * STORAGE_TRANSFER_BYTES)
 
+/* The start of a client's range that is not known: its requests fail. It is beyond any disk. */
+#define STORAGE_NOWHERE (UINT64_C(1) << 55)
+
 /* A client's device, as the system file describes it. */
 struct storage_client_setup {
     const struct shared_device_page *page; /* outlives the storage, as does: */
     struct device_memory memory;           /* of the client */
     uint64_t features;                     /* offered; RO: the client does not write */
-    uint64_t start;                        /* its first sector on the disk */
+    uint64_t start;                        /* its first sector on the disk, or STORAGE_NOWHERE */
     uint64_t sectors;                      /* > 0; the end is below 2^55 sectors */
     char id[VIRTIO_BLOCK_ID_BYTES];        /* for GET_ID; a shorter text is followed by zeros */
     uint8_t *buffers;                      /* STORAGE_MEMORY_BYTES that the disk can access */
@@ -176,6 +179,10 @@ struct storage {
 const char *storage_init(struct storage *storage, struct storage_client *clients,
                          const struct storage_client_setup *setups, unsigned count,
                          const struct storage_operations *operations, void *context);
+
+/* Gives a client whose range is not known one that begins at `start`. The disk is closed. Returns
+ * NULL, or a static text that says why it can't be used, as storage_init(). */
+const char *storage_place(struct storage *storage, unsigned client, uint64_t start);
 
 /* Changes the state of the disk. A disk that is closed or gone has returned all transfers. */
 void storage_set_disk(struct storage *storage, const struct storage_disk *disk);

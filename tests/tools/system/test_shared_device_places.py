@@ -368,6 +368,7 @@ def test_devicetree_of_a_back_end_with_a_disk(tmp_path: Path) -> None:
     disk, safe = _nodes(_tree(placed, 0, tmp_path), "shared-device")
     assert disk.props["bulkhead,kind"].to_string() == "block"
     assert disk.props["bulkhead,sectors"].value == struct.pack(">QQ", 6, (5 << 40) // 512)
+    assert "bulkhead,partition" not in disk.props
     assert "local-mac-address" not in disk.props
     assert "bulkhead,weight" not in disk.props
     features = struct.pack(">Q", virtio_of(_SAFE_DISK).features)
@@ -531,3 +532,10 @@ def test_channels_stay_where_they_are() -> None:
     for index in range(2):
         ends = [placed.places[index].channels[0].region.start for placed in (plain, shared)]
         assert ends[0] == ends[1]
+
+
+def test_devicetree_of_a_back_end_with_a_partition(tmp_path: Path) -> None:
+    placed = _made(_system(replace(_DISK, offset=0, partition="root of it")))
+    (disk,) = _nodes(_tree(placed, 0, tmp_path), "shared-device")
+    assert disk.props["bulkhead,partition"].to_string() == "root of it"
+    assert disk.props["bulkhead,sectors"].value == struct.pack(">QQ", 0, (5 << 40) // 512)

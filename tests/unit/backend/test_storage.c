@@ -116,6 +116,46 @@ static void test_setups(void **state)
                                  NULL, NULL));
 }
 
+/* A client without a range: its requests wait for the disk, and fail. With one they are executed.
+ */
+static void test_ranges_that_are_known_later(void **state)
+{
+    const struct storage_disk closed = {.state = STORAGE_CLOSED};
+
+    (void)state;
+    fixture.setups[1].start = STORAGE_NOWHERE;
+    fixture.setups[2].start = STORAGE_NOWHERE;
+    begin();
+    assert_int_equal(execute(1, VIRTIO_BLOCK_TYPE_OUT, 0, 1, 1), VIRTIO_BLOCK_STATUS_ERROR);
+    assert_int_equal(execute(1, VIRTIO_BLOCK_TYPE_IN, 0, 1, 0), VIRTIO_BLOCK_STATUS_ERROR);
+    assert_int_equal(execute(0, VIRTIO_BLOCK_TYPE_OUT, 0, 1, 1), 0);
+    storage_set_disk(&fixture.storage, &closed);
+    send_request(1, VIRTIO_BLOCK_TYPE_OUT, 0, 1, 7);
+    settle();
+    assert_int_equal(take_status(1), -1);
+    assert_non_null(storage_place(&fixture.storage, 1, CLIENT_SECTORS - 1));
+    assert_non_null(storage_place(&fixture.storage, 1, UINT64_MAX));
+    assert_non_null(storage_place(&fixture.storage, 1, STORAGE_NOWHERE - CLIENT_SECTORS + 1));
+    assert_null(storage_place(&fixture.storage, 1, CLIENT_SECTORS));
+    assert_non_null(storage_place(&fixture.storage, 2, 2 * CLIENT_SECTORS - 1));
+    fixture.setups[1].start = CLIENT_SECTORS;
+    storage_set_disk(&fixture.storage, &fixture.disk);
+    settle();
+    assert_int_equal(take_status(1), 0);
+    assert_true(is_filled(fixture.cached, CLIENT_SECTORS, 1, 7));
+    assert_int_equal(execute(2, VIRTIO_BLOCK_TYPE_IN, 0, 1, 0), VIRTIO_BLOCK_STATUS_ERROR);
+}
+
+/* A disk that claims to have any number of sectors. */
+static void test_client_without_a_range_on_the_largest_disk(void **state)
+{
+    (void)state;
+    fixture.setups[1].start = STORAGE_NOWHERE;
+    fixture.disk.sectors = UINT64_MAX;
+    begin();
+    assert_int_equal(execute(1, VIRTIO_BLOCK_TYPE_OUT, 0, 1, 1), VIRTIO_BLOCK_STATUS_ERROR);
+}
+
 /* A flush is submitted when all earlier writes are done, and later requests do not wait for it. */
 static void test_flush_follows_writes(void **state)
 {
@@ -422,6 +462,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_each_client_has_its_range, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_setups, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_ranges_that_are_known_later, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_client_without_a_range_on_the_largest_disk, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(test_flush_follows_writes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_write_through, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_disk_without_cache, set_up, tear_down),

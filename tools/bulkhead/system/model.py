@@ -397,6 +397,7 @@ class SharedDevice:
     mtu: int = MTU_DEFAULT
     dax: bool = False  # a process of the back-end's Linux serves it, and maps its memory by DAX
     offset: int = 0  # of a block device: bytes of the disk in front of it
+    partition: str | None = None  # of the disk: the device begins there, and not at `offset`
     size: int | None = None  # bytes of a block device
     read_only: bool = False  # a block device that the client can't write
 

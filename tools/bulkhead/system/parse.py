@@ -79,6 +79,8 @@ KEPT_BYTES_MAX = 256 << 20
 
 # Linux gives the slots of a pool in groups of this size (IO_TLB_SEGSIZE of its swiotlb).
 POOL_UNIT = 256 << 10
+# Characters of a name in a GUID partition table (UEFI 2.10, 5.3.3).
+PARTITION_NAME_MAX = 36
 POOL_BYTES_MAX = 1 << 30
 VLAN_MAX = 4094  # FRAME_VLAN_MAX
 MTU_MIN = 68  # VIRTIO 1.3, 5.1.4.1
@@ -539,6 +541,16 @@ def _disk_bytes(value: Any) -> int:
     return count
 
 
+def _partition_name(value: Any) -> str:
+    """Return the name of a disk's partition, of characters that a back-end can compare."""
+    is_text = isinstance(value, str) and re.fullmatch(r"[ -~]+", value)
+    if not is_text or any(each in value for each in '"\\'):
+        raise _Wrong("a partition's name is of printable ASCII characters without \" and \\")
+    if len(value) > PARTITION_NAME_MAX:
+        raise _Wrong(f"take at most {PARTITION_NAME_MAX} characters")
+    return str(value)
+
+
 def _mac(value: Any) -> bytes:
     pattern = r"[0-9a-fA-F]{2}(:[0-9a-fA-F]{2}){5}"
     if not isinstance(value, str) or not re.fullmatch(pattern, value):
@@ -907,6 +919,7 @@ _SHARED_DEVICE = _Kind(
         "mtu": _mtu,
         "dax": _flag,
         "offset": _memory,
+        "partition": _partition_name,
         "size": _disk_bytes,
         "read_only": _flag,
     },
@@ -921,6 +934,7 @@ _SHARED_DEVICE = _Kind(
         "mtu": MTU_DEFAULT,
         "dax": False,
         "offset": 0,
+        "partition": None,
         "size": None,
         "read_only": False,
     },

@@ -25,7 +25,9 @@ _KINDS = {
         shared_device_net.virtio_of,
     ),
     SharedKind.BLOCK: _Kind(
-        "a block device", ("offset", "size", "read_only"), shared_device_block.virtio_of
+        "a block device",
+        ("offset", "partition", "size", "read_only"),
+        shared_device_block.virtio_of,
     ),
 }
 

@@ -102,6 +102,8 @@ def _block(device: SharedDevice, indent: str) -> Iterator[str]:
     start, count = device.offset // SECTOR_BYTES, (device.size or 0) // SECTOR_BYTES
     sectors = [*number_cells(start), *number_cells(count)]
     yield f"{indent}bulkhead,sectors = {cells_source(sectors)};"
+    if device.partition is not None:
+        yield f"{indent}bulkhead,partition = {quoted(device.partition)};"
 
 
 def _net(device: SharedDevice, indent: str) -> Iterator[str]:

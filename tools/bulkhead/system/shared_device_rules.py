@@ -30,7 +30,8 @@ def shared_device_rules(system: System) -> Iterator[Problem]:
             yield Problem(other.line_of("name"), what, "rename one of them")
         elif one.backend == other.backend:
             yield from _same_address(one, other)
-            yield from _same_sectors(one, other)
+            yield from _same_part(one, other)
+            yield from _mixed_parts(one, other)
     for device in system.shared_devices[SHARED_DEVICES_MAX : SHARED_DEVICES_MAX + 1]:
         count = len(system.shared_devices)
         what = f"{_name(device)} is number {SHARED_DEVICES_MAX + 1} of {count}"
@@ -58,6 +59,9 @@ def _keys(device: SharedDevice) -> Iterator[Problem]:
     if device.kind is SharedKind.BLOCK and device.size is None:
         what = f"{_name(device)} does not say how much of the disk its client has"
         yield Problem(device.line, what, 'write a size, such as size = "64 MiB"')
+    if device.partition is not None and "offset" in device.key_lines:
+        what = f"{_name(device)} has offset and partition"
+        yield Problem(device.line_of("offset"), what, "leave one of them out")
 
 
 def _same_address(one: SharedDevice, other: SharedDevice) -> Iterator[Problem]:
@@ -69,18 +73,42 @@ def _same_address(one: SharedDevice, other: SharedDevice) -> Iterator[Problem]:
         yield Problem(other.line_of("mac"), what, "give one of them another mac")
 
 
-def _same_sectors(one: SharedDevice, other: SharedDevice) -> Iterator[Problem]:
+def _same_part(one: SharedDevice, other: SharedDevice) -> Iterator[Problem]:
     """Check that no two devices of a disk overlap, unless no client can write there."""
-    if one.size is None or other.size is None or (one.read_only and other.read_only):
+    if one.read_only and other.read_only:
         return
-    if one.offset < other.offset + other.size and other.offset < one.offset + one.size:
+    both = f"{_name(one)} and {_name(other)} of back-end {show(one.backend)}"
+    if one.partition is not None and one.partition == other.partition:
+        what = f"{both} have the same partition of the disk, {show(one.partition)}"
+        fix = "name another one, or write read_only = true in both"
+        yield Problem(other.line_of("partition"), what, fix)
+    elif one.partition is None and other.partition is None and _overlap(one, other):
         what = (
-            f"{_name(one)} and {_name(other)} of back-end {show(one.backend)} have the same part "
-            f"of the disk, from {size(max(one.offset, other.offset))} on"
+            f"{both} have the same part of the disk, from {size(max(one.offset, other.offset))} on"
         )
-        end = size(one.offset + one.size)
+        end = size(one.offset + (one.size or 0))
         fix = f'write offset = "{end}", or read_only = true in both'
         yield Problem(other.line_of("offset"), what, fix)
+
+
+def _overlap(one: SharedDevice, other: SharedDevice) -> bool:
+    if one.size is None or other.size is None:
+        return False
+    return one.offset < other.offset + other.size and other.offset < one.offset + one.size
+
+
+def _mixed_parts(one: SharedDevice, other: SharedDevice) -> Iterator[Problem]:
+    """Check that all devices of a disk are partitions, or none.
+
+    A client that can write sectors of the partition table could move the partitions of others.
+    """
+    are_disks = one.kind is other.kind is SharedKind.BLOCK
+    if are_disks and (one.partition is None) != (other.partition is None):
+        what = (
+            f"{_name(one)} and {_name(other)} are parts of the disk of back-end "
+            f"{show(one.backend)}, and only one of them names a partition"
+        )
+        yield Problem(other.line, what, "write partition in both, or in none")
 
 
 def _memory(system: System, device: SharedDevice) -> Iterator[Problem]:

@@ -67,7 +67,7 @@ def _net_row(device: SharedDevice) -> tuple[str, ...]:
 def _block_row(device: SharedDevice) -> tuple[str, ...]:
     return (
         *_row(device),
-        size(device.offset),
+        size(device.offset) if device.partition is None else f"partition {device.partition}",
         size(device.size or 0),
         "reads" if device.read_only else "reads, writes",
     )

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * CRC-32 (IEEE 802.3, 3.2.9; bits reflected), byte by byte. The functions are inline because two
- * parts of the image use them: the check of the description, whose code is not mapped after boot,
- * and the check of a manager's images, which monitors make.
+ * CRC-32 (IEEE 802.3, 3.2.9; bits reflected), byte by byte: of the description and of a manager's
+ * images (hypercalls.h), and of partition tables. The functions are inline because two parts of the
+ * hypervisor's image use them: the check of the description, whose code is not mapped after boot,
+ * and the check of images, which monitors make.
  */
-#ifndef HYPERVISOR_CRC32_H
-#define HYPERVISOR_CRC32_H
+#ifndef ARCH_CRC32_H
+#define ARCH_CRC32_H
 
 #include <stdint.h>
 
