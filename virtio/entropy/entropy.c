@@ -25,8 +25,10 @@ struct entropy {
 static bool start(struct entropy *entropy, const char **reason)
 {
     struct virtio_transport *transport = entropy->transport;
-    struct virtqueue_options options = {.alignment =
-                                            transport->legacy ? VIRTIO_LEGACY_ALIGNMENT : 0};
+    struct virtqueue_options options = {
+        .alignment = transport->legacy ? VIRTIO_LEGACY_ALIGNMENT : 0,
+        .pool = transport->pool,
+    };
     struct virtio_queue_setup setup = {.index = REQUEST_QUEUE, .vector = VIRTIO_NO_VECTOR};
     uint16_t limit;
 
@@ -113,7 +115,7 @@ static void stop(struct entropy *entropy)
         virtqueue_destroy(&entropy->queue);
     }
     memset(entropy->buffer, 0, BUFFER_BYTES);
-    virtio_platform_dma_free(entropy->buffer, BUFFER_BYTES);
+    virtio_dma_free(entropy->transport->pool, entropy->buffer, BUFFER_BYTES);
 }
 
 bool virtio_entropy_read(struct virtio_transport *transport, void *data, size_t bytes,
@@ -128,7 +130,7 @@ bool virtio_entropy_read(struct virtio_transport *transport, void *data, size_t 
         return false;
     }
     entropy.buffer =
-        virtio_platform_dma_allocate(BUFFER_BYTES, BUFFER_BYTES, &entropy.buffer_address);
+        virtio_dma_allocate(transport->pool, BUFFER_BYTES, BUFFER_BYTES, &entropy.buffer_address);
     if (entropy.buffer == NULL) {
         *reason = "no memory for its buffer";
         return false;

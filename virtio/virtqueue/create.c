@@ -112,11 +112,12 @@ bool virtqueue_create(struct virtqueue *queue, const struct virtqueue_options *o
     queue->indirect_tables = options->indirect_entries == 0 ? 0 : options->indirect_tables;
     queue->indirect_entries = options->indirect_entries;
     queue->alignment = options->alignment != 0 ? options->alignment : LINE_ALIGNMENT;
+    queue->pool = options->pool;
     queue->slots = virtio_platform_allocate(virtqueue_private_bytes(queue));
     if (queue->slots != NULL) {
         queue->free_tables = (uint16_t *)&queue->slots[queue->size];
-        memory = virtio_platform_dma_allocate(virtqueue_shared_bytes(queue), queue->alignment,
-                                              &queue->address);
+        memory = virtio_dma_allocate(queue->pool, virtqueue_shared_bytes(queue), queue->alignment,
+                                     &queue->address);
     }
     if (memory == NULL) {
         virtqueue_destroy(queue);
@@ -130,7 +131,7 @@ bool virtqueue_create(struct virtqueue *queue, const struct virtqueue_options *o
 void virtqueue_destroy(struct virtqueue *queue)
 {
     if (queue->descriptors != NULL) {
-        virtio_platform_dma_free(queue->descriptors, virtqueue_shared_bytes(queue));
+        virtio_dma_free(queue->pool, queue->descriptors, virtqueue_shared_bytes(queue));
     }
     if (queue->slots != NULL) {
         virtio_platform_free(queue->slots, virtqueue_private_bytes(queue));

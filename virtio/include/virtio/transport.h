@@ -31,6 +31,7 @@
 /* The largest number of queues of one device that this library supports. */
 #define VIRTIO_QUEUES_MAX 64u
 
+struct virtio_pool;
 struct virtio_transport;
 
 /* The parameters of a queue that is to be enabled. */
@@ -104,6 +105,9 @@ struct virtio_transport {
     /* The device uses every enabled queue, without a command on the control queue (vhost-user), so
      * that VIRTIO_NET_F_MQ needs no control queue. */
     bool enabled_queues_used;
+    /* All memory that the device can access (virtio/pool.h). NULL: it can access any memory. The
+     * probes set NULL, and the port sets it after each probe. */
+    struct virtio_pool *pool;
 
     /* State of transports made of registers (transport/registers.c). An address of 0 means that the
      * device has no such registers. */

@@ -18,6 +18,7 @@
 #define VIRTIO_VIRTQUEUE_H
 
 #include "virtio/platform.h"
+#include "virtio/pool.h"
 #include "virtio/transport.h"
 #include <stdbool.h>
 #include <stddef.h>
@@ -43,6 +44,7 @@ struct virtqueue_options {
                             IN_ORDER, read only the used index, and no used element (2.7.9) */
     bool length_clamped; /* reduce a used length beyond a chain's writable bytes to these; if false,
                             such a length breaks the queue */
+    struct virtio_pool *pool; /* of the memory shared with the device; NULL: the platform's */
 };
 
 /* The driver's record of one chain. The slot's number is the chain's id, which the device returns.
@@ -105,6 +107,7 @@ struct virtqueue {
     uint16_t *free_tables;               /* stack of free tables, in memory behind the slots */
     virtio_address tables_address;
     virtio_address address;
+    struct virtio_pool *pool;
 };
 
 /* Creates a queue, without access to the device. Returns false if memory is exhausted, or the
