@@ -231,7 +231,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
     platform_clear();
     owner_power_on();
     power_on();
-    polled = virtio_polled_create();
+    polled = virtio_polled_create(NULL);
     HOSTILE_CHECK(polled != NULL, "there is memory");
     (void)start();
     for (size_t at = HEADER; at + STEP <= bytes; at += STEP, steps++) {

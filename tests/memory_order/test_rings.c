@@ -101,6 +101,11 @@ void virtio_platform_dma_free(void *memory, size_t bytes)
     virtio_platform_free(memory, bytes);
 }
 
+virtio_address virtio_platform_dma_address(const void *memory)
+{
+    return (uintptr_t)memory;
+}
+
 /* The driver's part of an exchange. */
 
 static void create(uint16_t size, unsigned count)

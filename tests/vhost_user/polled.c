@@ -132,7 +132,7 @@ int main(int count, char **arguments)
         !vhost_user_open(&vhost, &options, &reason)) {
         fail(reason);
     }
-    polled = virtio_polled_create();
+    polled = virtio_polled_create(NULL);
     if (polled == NULL || !vhost_user_connect(&vhost, WAIT_MS)) {
         fail("there is no memory or no back-end");
     }

@@ -67,6 +67,7 @@ static bool create_ring(struct virtio_net *net, struct net_queue *queue, uint16_
         .by_index = queue == &net->transmit && net->parameters.polling,
         /* kvmtool reports the length of the whole command. */
         .length_clamped = queue == &net->device->control,
+        .pool = transport->pool,
     };
 
     if (limit == 0) {
@@ -103,7 +104,7 @@ static bool create_rings(struct virtio_net *net, const char **reason)
                                   ? (uint16_t)(size / 4u)
                                   : net_at_most((size + 1u) / 2u, TRANSMIT_THRESHOLD_MIN);
     net->segments_max = net_at_most(size - net->header_alone, VIRTIO_NET_FRAME_SEGMENTS_MAX);
-    return true;
+    return !net->bounces || net_bounce_create(net, reason);
 }
 
 bool net_enable_queue(struct net_device *device, struct net_queue *queue, const char **reason)
@@ -202,6 +203,9 @@ static bool start_device(struct net_device *device, const char **reason)
 {
     struct virtio_net *net = &device->pair[0];
 
+    if (net->transport->pool != NULL && !net_bounce_plan(net, reason)) {
+        return false;
+    }
     if (!virtio_transport_begin(net->transport, reason) || !net_negotiate(net, reason) ||
         !net_read_configuration(net, reason)) {
         return false;
@@ -239,6 +243,9 @@ struct virtio_net *virtio_net_create(struct virtio_transport *transport,
     if (transport->device_type != VIRTIO_DEVICE_NETWORK) {
         *reason = "not a network device";
         return NULL;
+    }
+    if (transport->pool != NULL) {
+        room = net_bounce_pairs(transport->pool, room);
     }
     device = virtio_platform_allocate(sizeof(*device) + room * sizeof(*net));
     if (device == NULL) {

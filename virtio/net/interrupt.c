@@ -150,19 +150,21 @@ static unsigned serve_queues(struct virtio_net *net, unsigned budget, virtio_loc
 {
     unsigned receive_share = receive_share_of(net, budget);
     unsigned transmit_share = budget - receive_share;
-    unsigned moved = net_transmit_service(net, transmit_share);
+    unsigned moved = net_transmit_service(net, transmit_share, state);
     bool transmit_has_more = moved == transmit_share;
 
-    net_kick(net, &net->transmit);
     if (net_allow_interrupts(net, state)) {
+        net_kick(net, &net->transmit);
         moved += net_receive_service(net, budget - moved, state);
         if (net_allow_interrupts(net, state)) {
             net_kick(net, &net->receive);
         }
     }
     if (transmit_has_more && moved < budget && net_allow_interrupts(net, state)) {
-        moved += net_transmit_service(net, budget - moved);
-        net_kick(net, &net->transmit);
+        moved += net_transmit_service(net, budget - moved, state);
+        if (net->state == NET_RUNNING) {
+            net_kick(net, &net->transmit);
+        }
     }
     if (broken_reason(net) != NULL) {
         net_check_queues(net);

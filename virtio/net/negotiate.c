@@ -172,6 +172,7 @@ bool net_negotiate(struct virtio_net *net, const char **reason)
     uint64_t independent = net->transport->enabled_queues_used ? VIRTIO_NET_F_MQ : 0;
     uint32_t value;
 
+    wanted &= net->bounces ? ~net_bounce_refused(net) : ~UINT64_C(0);
     wanted &= ~refused_for_buffers(net, wanted & offered);
     if ((wanted & offered & VIRTIO_NET_F_MQ) != 0 &&
         (!read16(net, CONFIG_PAIRS, &value) || !pairs_fit(net, value))) {

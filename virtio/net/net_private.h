@@ -20,6 +20,7 @@
 #define VIRTIO_NET_PRIVATE_H
 
 #include "virtio/net.h"
+#include "virtio/pool.h"
 #include "virtio/virtqueue.h"
 
 #define ETHERNET_HEADER_BYTES 14u
@@ -71,6 +72,23 @@ struct net_queue {
     uint16_t vector;   /* interrupt vector, or VIRTIO_NO_VECTOR */
     bool was_reset;    /* this queue was reset alone at least once */
     uint64_t reset_at; /* time of the last such reset, nanoseconds */
+};
+
+/* A bounce buffer in the transport's pool. */
+struct net_slot {
+    struct net_slot *next;  /* in the list of free slots; of a frame to send: its next slot */
+    void *owner;            /* the buffer or packet that the slot was taken for */
+    uint8_t *memory;        /* in the pool */
+    virtio_address address; /* of `memory`, as the device sees it */
+};
+
+struct net_slots {
+    struct net_slot *records; /* `count`, in private memory; NULL: not allocated */
+    struct net_slot *free;
+    uint8_t *memory; /* of all slots, in the pool; NULL: not allocated */
+    uint32_t bytes;  /* of a slot */
+    uint16_t count;
+    uint16_t free_count;
 };
 
 /* A list of buffers or packets, linked by `next`. `count` is the sum of its items' weights. */
@@ -146,6 +164,7 @@ struct virtio_net {
     struct net_queue transmit;
     struct packet_list waiting;     /* the send queue */
     struct packet_list transmitted; /* finished, for virtio_net_transmitted() */
+    uint16_t copying; /* packets that threads copy to a pool now, with the lock released */
 
     uint16_t exposed_target; /* receive buffers to expose */
     uint16_t used_peak;      /* maximum number found used at once in this period */
@@ -163,6 +182,12 @@ struct virtio_net {
     bool header_alone;     /* the header has a descriptor of its own */
     uint64_t features;
     bool single_vector; /* vector 0 is for queues and configuration changes */
+    bool bounces; /* the transport has a pool: chains consist of slots, which are their tokens */
+    uint16_t frame_slots_max;    /* of a frame to send */
+    size_t transmit_slots_bytes; /* bytes of the pool for them */
+
+    struct net_slots receive_slots;
+    struct net_slots transmit_slots;
 
     struct virtio_net_statistics statistics; /* counters; gauges are filled in when they are read */
     /* The frame that is being added to the ring. It is here because a KiB is too much for the stack
@@ -243,7 +268,47 @@ void net_control_free(struct net_device *device);
  */
 bool net_use_pairs(struct virtio_net *net);
 
+/* Returns the number of pairs that the pool has room for, at most `pairs` and at least one. */
+uint16_t net_bounce_pairs(const struct virtio_pool *pool, uint16_t pairs);
+/* Limits the parameters to what the transport's pool has room for. Returns false if that is too
+ * little, with the reason in *reason. */
+bool net_bounce_plan(struct virtio_net *net, const char **reason);
+/* Returns the features to refuse, and reduces parameters.mtu_max, if the transmit ring is too small
+ * for the slots of the largest frame. Called before the negotiation. */
+uint64_t net_bounce_refused(struct virtio_net *net);
+/* Allocates a pair's slots, after its rings. Returns false if memory is exhausted, with the reason
+ * in *reason. */
+bool net_bounce_create(struct virtio_net *net, const char **reason);
+void net_bounce_free(struct virtio_net *net);
+/* Copies a packet, with its header, to the slots that net_bounce_reserve() returned. With the lock
+ * or without. */
+void net_bounce_copy(const struct virtio_net *net, struct net_slot *slot,
+                     const struct virtio_net_packet *packet);
+
 /* All functions below are called with the lock held. */
+
+/* Puts slots in place of the owner's buffers, which are the tokens of `items`. Returns the number
+ * of items that got a slot. */
+unsigned net_bounce_expose(struct virtio_net *net, struct virtqueue_item *items, unsigned count);
+/* Copies received bytes to the owner's buffers, which become the tokens of `items` again, and frees
+ * the slots. `state`: of the lock, which is released while bytes are copied; NULL: it stays held.
+ */
+void net_bounce_received(struct virtio_net *net, struct virtqueue_item *items, unsigned count,
+                         virtio_lock_state *state);
+/* Returns true if a frame of `bytes` bytes has not too many slots for pool and ring. */
+bool net_bounce_fits(const struct virtio_net *net, uint64_t bytes);
+/* Takes the slots for a frame to send, linked by `next`. Returns NULL if there are not enough now,
+ * or the ring has no room for them. */
+struct net_slot *net_bounce_reserve(struct virtio_net *net, uint64_t bytes);
+/* Adds the slots with a copy of `packet` to the ring. Frees them and returns false if the driver is
+ * not running any more, or the ring has no room. */
+bool net_bounce_add(struct virtio_net *net, struct net_slot *slot, struct virtio_net_packet *packet,
+                    uint64_t bytes);
+/* Frees the slots of a chain. Returns the buffer or packet that they were taken for. */
+void *net_bounce_release(struct net_slots *slots, void *token);
+/* Does that for chains that the device has finished: puts buffers or packets in place of their
+ * tokens. */
+void net_bounce_finished(struct net_slots *slots, struct virtqueue_item *items, unsigned count);
 
 /* Suppresses both queues' interrupts and requests a signal to the bottom half. */
 void net_wake(struct virtio_net *net);
@@ -272,13 +337,15 @@ void net_receive_short(struct virtio_net *net);
 void net_receive_expose(struct virtio_net *net);
 
 /* Takes finished packets out of the ring and adds waiting ones, at most `budget` in all. Does not
- * publish them. Returns the number of packets moved. */
-unsigned net_transmit_service(struct virtio_net *net, unsigned budget);
+ * publish them. Returns the number of packets moved. `state`: of the bottom half's lock, which is
+ * released while a waiting packet is copied to a pool; NULL: none is copied. The driver may not be
+ * running any more afterwards. */
+unsigned net_transmit_service(struct virtio_net *net, unsigned budget, virtio_lock_state *state);
 /* Returns true if so many packets are with the device, or a packet waits, that a transmit interrupt
  * is necessary. */
 bool net_transmit_needs_interrupt(const struct virtio_net *net);
 /* Arms the transmit interrupt; all chains must be published. Returns false if the device has
- * finished enough packets already. */
+ * finished enough packets already, and nobody else is certain to call net_transmit_settle(). */
 bool net_transmit_arm(struct virtio_net *net);
 /* Publishes, and arms a transmit interrupt if one is necessary. If the device finishes packets
  * before that each time, wakes the bottom half instead. */

@@ -14,6 +14,39 @@
  */
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 
+/* Adds buffers to the ring. Returns their number. */
+static inline unsigned add_to_ring(struct virtio_net *net, const struct virtqueue_item *items,
+                                   unsigned count)
+{
+    if (!net->header_alone) {
+        return virtqueue_add_batch(&net->receive.ring, items, count, true);
+    }
+    for (unsigned i = 0; i < count; i++) {
+        struct virtqueue_segment segments[2] = {
+            {items[i].address, net->header_bytes},
+            {items[i].address + net->header_bytes, items[i].bytes - net->header_bytes},
+        };
+
+        if (!virtqueue_add(&net->receive.ring, segments, 0, 2, items[i].token)) {
+            return i;
+        }
+    }
+    return count;
+}
+
+/* As add_to_ring(), with slots of the pool in place of the buffers. */
+static __attribute__((noinline)) unsigned add_slots(struct virtio_net *net,
+                                                    struct virtqueue_item *items, unsigned count)
+{
+    unsigned slots = net_bounce_expose(net, items, count);
+    unsigned added = add_to_ring(net, items, slots);
+
+    for (unsigned i = added; i < slots; i++) {
+        (void)net_bounce_release(&net->receive_slots, items[i].token);
+    }
+    return added;
+}
+
 /* Exposes buffers to the device. Stops at the first that is too small or has no room in the ring.
  * Returns the number of buffers exposed. `items` has room for `count`. The caller supplies it,
  * because an interrupt handler's stack has less room than a burst needs. */
@@ -31,20 +64,7 @@ static inline unsigned expose(struct virtio_net *net, struct virtio_net_buffer *
         items[usable].address = virtio_platform_dma_address(buffers[usable]->memory) + unused;
         items[usable].bytes = buffers[usable]->capacity - unused;
     }
-    if (!net->header_alone) {
-        return virtqueue_add_batch(&net->receive.ring, items, usable, true);
-    }
-    for (unsigned i = 0; i < usable; i++) {
-        struct virtqueue_segment segments[2] = {
-            {items[i].address, net->header_bytes},
-            {items[i].address + net->header_bytes, items[i].bytes - net->header_bytes},
-        };
-
-        if (!virtqueue_add(&net->receive.ring, segments, 0, 2, buffers[i])) {
-            return i;
-        }
-    }
-    return usable;
+    return net->bounces ? add_slots(net, items, usable) : add_to_ring(net, items, usable);
 }
 
 static void return_to_owner(struct virtio_net *net, struct virtio_net_buffer *buffer)
@@ -279,6 +299,9 @@ static ALWAYS_INLINE unsigned service_steps(struct virtio_net *net, unsigned bud
         count = virtqueue_take_batch(&net->receive.ring, items, limit);
         if (count != 0) {
             (void)net_allow_interrupts(net, state); /* receive_items() may find the device broken */
+            if (net->bounces) {
+                net_bounce_received(net, items, count, state);
+            }
             receive_items(net, items, count);
         }
         moved += count;

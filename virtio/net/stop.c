@@ -49,6 +49,17 @@ static void return_queued(struct virtio_net *net)
     }
 }
 
+/* Frees the slots of a chain. Returns the buffer or packet that they were taken for. */
+static void *release_slots(struct virtio_net *net, const struct net_queue *queue, void *token)
+{
+    virtio_lock_state state = virtio_platform_lock();
+    void *owner = net_bounce_release(
+        queue == &net->receive ? &net->receive_slots : &net->transmit_slots, token);
+
+    net_unlock(net, state);
+    return owner;
+}
+
 /* Returns the buffers and packets that were with the device until it confirmed the reset. */
 static void return_detached(struct virtio_net *net, struct net_queue *queue)
 {
@@ -56,15 +67,19 @@ static void return_detached(struct virtio_net *net, struct net_queue *queue)
     void *token;
 
     while ((token = virtqueue_detach(&queue->ring, &position)) != NULL) {
-        struct virtio_net_buffer *buffer = token;
+        struct virtio_net_buffer *buffer;
 
         if (queue == &net->device->control) {
             continue; /* a command's memory belongs to the driver */
+        }
+        if (net->bounces) {
+            token = release_slots(net, queue, token);
         }
         if (queue == &net->transmit && !net->parameters.polling) {
             finish_packet(net, token);
             continue;
         }
+        buffer = token;
         buffer->rest = NULL;
         return_buffers(net, queue, buffer);
     }
@@ -173,6 +188,7 @@ void virtio_net_free(struct virtio_net *net)
     for (uint16_t i = 0; i < device->pairs; i++) {
         virtqueue_destroy(&device->pair[i].receive.ring);
         virtqueue_destroy(&device->pair[i].transmit.ring);
+        net_bounce_free(&device->pair[i]);
     }
     net_control_free(device);
     virtio_platform_free(device, sizeof(*device) + device->room * sizeof(*net));

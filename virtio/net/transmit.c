@@ -125,12 +125,41 @@ static bool put_into_ring(struct virtio_net *net, struct virtio_net_packet *pack
     return true;
 }
 
+/* As put_into_ring(), with a copy of the packet in slots of the pool, if there are enough. `state`:
+ * of the lock, which is released while the packet is copied. The driver may not be running any more
+ * afterwards. */
+static __attribute__((noinline)) bool copy_into_ring(struct virtio_net *net,
+                                                     struct virtio_net_packet *packet,
+                                                     virtio_lock_state *state)
+{
+    uint64_t bytes = net->frame.bytes; /* other threads use net->frame while the lock is free */
+    struct net_slot *slot = net_bounce_reserve(net, bytes);
+
+    if (slot == NULL) {
+        return false;
+    }
+    net->copying++;
+    net_unlock(net, *state);
+    net_bounce_copy(net, slot, packet);
+    *state = virtio_platform_lock();
+    net->copying--;
+    if (!net_bounce_add(net, slot, packet, bytes)) {
+        return false;
+    }
+    net->statistics.tx_frames++;
+    net->statistics.tx_bytes += bytes;
+    return true;
+}
+
 /* Moves up to `limit` (<= NET_BATCH) finished packets to `transmitted`. Returns their number. */
 static unsigned collect_finished(struct virtio_net *net, unsigned limit)
 {
     struct virtqueue_item items[NET_BATCH];
     unsigned count = virtqueue_take_batch(&net->transmit.ring, items, limit);
 
+    if (net->bounces) {
+        net_bounce_finished(&net->transmit_slots, items, count);
+    }
     for (unsigned i = 0; i < count; i++) {
         packet_list_append(&net->transmitted, items[i].token);
         net->transmitted_news = true;
@@ -138,19 +167,32 @@ static unsigned collect_finished(struct virtio_net *net, unsigned limit)
     return count;
 }
 
-static unsigned send_waiting(struct virtio_net *net, unsigned limit)
+/* Sends the first waiting packet. Returns false if that is not possible now. With a pool only the
+ * bottom half does so: the packet stays the first one while it is copied, so that no other packet
+ * overtakes it, and no other thread sends it. */
+static bool send_first(struct virtio_net *net, virtio_lock_state *state)
+{
+    struct virtio_net_packet *packet = net->waiting.first;
+
+    if (net->bounces && state == NULL) {
+        return false;
+    }
+    return describe_frame(net, packet) &&
+           (net->bounces ? copy_into_ring(net, packet, state) : put_into_ring(net, packet));
+}
+
+static unsigned send_waiting(struct virtio_net *net, unsigned limit, virtio_lock_state *state)
 {
     unsigned count = 0;
 
-    while (count < limit && net->waiting.first != NULL && describe_frame(net, net->waiting.first) &&
-           put_into_ring(net, net->waiting.first)) {
+    while (count < limit && net->waiting.first != NULL && send_first(net, state)) {
         (void)packet_list_take(&net->waiting);
         count++;
     }
     return count;
 }
 
-unsigned net_transmit_service(struct virtio_net *net, unsigned budget)
+unsigned net_transmit_service(struct virtio_net *net, unsigned budget, virtio_lock_state *state)
 {
     unsigned moved = 0;
     unsigned limit;
@@ -163,8 +205,8 @@ unsigned net_transmit_service(struct virtio_net *net, unsigned budget)
         limit = net_at_most(net->waiting.first == NULL ? limit : (limit + 1) / 2, NET_BATCH);
         count = collect_finished(net, limit);
         moved += count;
-        moved += send_waiting(net, budget - moved);
-    } while (count == limit && moved < budget);
+        moved += send_waiting(net, budget - moved, state);
+    } while (count == limit && moved < budget && net->state == NET_RUNNING);
     return moved;
 }
 
@@ -178,8 +220,11 @@ bool net_transmit_arm(struct virtio_net *net)
 {
     struct virtqueue *ring = &net->transmit.ring;
 
-    if (virtqueue_in_flight(ring) == 0) { /* no packet can cause an interrupt */
-        return false;
+    /* No packet can cause an interrupt. But a thread that copies one settles afterwards, and may
+     * have the slots that the waiting packets lack: the bottom half must not wait for it actively.
+     */
+    if (virtqueue_in_flight(ring) == 0) {
+        return net->copying != 0;
     }
     /* Interrupt when the device has finished half of its packets: it then still has work while the
      * send queue is moved into the ring, and one interrupt serves many packets. */
@@ -199,19 +244,43 @@ void net_transmit_settle(struct virtio_net *net)
             net_wake(net);
             return;
         }
-        (void)net_transmit_service(net, net->parameters.interrupt_budget);
+        (void)net_transmit_service(net, net->parameters.interrupt_budget, NULL);
         net_check_queues(net);
     }
 }
 
-static bool accept_packet(struct virtio_net *net, struct virtio_net_packet *packet)
+static bool queue_packet(struct virtio_net *net, struct virtio_net_packet *packet)
+{
+    if (net->waiting.count >= net->parameters.send_queue) {
+        return false;
+    }
+    packet_list_append(&net->waiting, packet);
+    return true;
+}
+
+/* Accepts a packet that is copied to the pool. */
+static __attribute__((noinline)) bool accept_copy(struct virtio_net *net,
+                                                  struct virtio_net_packet *packet,
+                                                  virtio_lock_state *state)
+{
+    if (!net_bounce_fits(net, net->frame.bytes)) {
+        return false;
+    }
+    if (net->waiting.first == NULL && copy_into_ring(net, packet, state)) {
+        return true;
+    }
+    return net->state == NET_RUNNING && queue_packet(net, packet);
+}
+
+static bool accept_packet(struct virtio_net *net, struct virtio_net_packet *packet,
+                          virtio_lock_state *state)
 {
     if (net->state != NET_RUNNING) {
         return false;
     }
     /* Collecting finished packets may make an interrupt unnecessary. */
     if (net_transmit_needs_interrupt(net)) {
-        (void)net_transmit_service(net, NET_BATCH);
+        (void)net_transmit_service(net, NET_BATCH, NULL);
         net_check_queues(net);
         if (net->state != NET_RUNNING) {
             return false;
@@ -222,20 +291,16 @@ static bool accept_packet(struct virtio_net *net, struct virtio_net_packet *pack
         return false;
     }
     write_header(net, packet);
-    if (net->waiting.first == NULL && put_into_ring(net, packet)) {
-        return true;
+    if (net->bounces) {
+        return accept_copy(net, packet, state);
     }
-    if (net->waiting.count >= net->parameters.send_queue) {
-        return false;
-    }
-    packet_list_append(&net->waiting, packet);
-    return true;
+    return (net->waiting.first == NULL && put_into_ring(net, packet)) || queue_packet(net, packet);
 }
 
 bool virtio_net_transmit(struct virtio_net *net, struct virtio_net_packet *packet)
 {
     virtio_lock_state state = virtio_platform_lock();
-    bool accepted = accept_packet(net, packet);
+    bool accepted = accept_packet(net, packet, &state);
 
     if (accepted) {
         net->statistics.tx_accepted++;
@@ -264,7 +329,7 @@ struct virtio_net_packet *virtio_net_transmitted(struct virtio_net *net)
     struct virtio_net_packet *packet;
 
     if (net->transmitted.first == NULL && net->state == NET_RUNNING) {
-        unsigned moved = net_transmit_service(net, net->parameters.interrupt_budget);
+        unsigned moved = net_transmit_service(net, net->parameters.interrupt_budget, NULL);
 
         net_check_queues(net);
         if (moved != 0) {

@@ -5,6 +5,7 @@
 #define VIRTIO_POLLED_PRIVATE_H
 
 #include "virtio/net_polled.h"
+#include "virtio/pool.h"
 
 #define ENTRIES         VIRTIO_POLLED_ENTRIES
 #define BUFFER_BYTES    1536u /* header and VIRTIO_POLLED_FRAME_MAX, in whole cache lines */
@@ -63,6 +64,7 @@ struct polled_queue {
 
 struct virtio_polled {
     struct virtio_transport *transport;
+    struct virtio_pool *pool; /* NULL: none. With one, the queues have a ring from start to stop */
     struct polled_queue receive;
     struct polled_queue transmit;
     bool running;

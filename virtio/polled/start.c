@@ -18,25 +18,41 @@
 #define QUEUE_RECEIVE  0u /* 5.1.2 */
 #define QUEUE_TRANSMIT 1u
 
-static bool allocate(struct polled_queue *queue)
+static bool allocate_ring(struct virtio_polled *polled, struct polled_queue *queue)
 {
     queue->ring =
-        virtio_platform_dma_allocate(sizeof(*queue->ring), RING_ALIGNMENT, &queue->address);
+        virtio_dma_allocate(polled->pool, sizeof(*queue->ring), RING_ALIGNMENT, &queue->address);
     return queue->ring != NULL;
 }
 
-static void release(struct polled_queue *queue)
+static void free_ring(struct virtio_polled *polled, struct polled_queue *queue)
 {
     if (queue->ring != NULL) {
-        virtio_platform_dma_free(queue->ring, sizeof(*queue->ring));
+        virtio_dma_free(polled->pool, queue->ring, sizeof(*queue->ring));
+        queue->ring = NULL;
     }
 }
 
-struct virtio_polled *virtio_polled_create(void)
+static void free_rings(struct virtio_polled *polled)
+{
+    free_ring(polled, &polled->receive);
+    free_ring(polled, &polled->transmit);
+}
+
+static bool allocate_rings(struct virtio_polled *polled)
+{
+    return allocate_ring(polled, &polled->receive) && allocate_ring(polled, &polled->transmit);
+}
+
+struct virtio_polled *virtio_polled_create(struct virtio_pool *pool)
 {
     struct virtio_polled *polled = virtio_platform_allocate(sizeof(*polled));
 
-    if (polled != NULL && (!allocate(&polled->receive) || !allocate(&polled->transmit))) {
+    if (polled == NULL) {
+        return NULL;
+    }
+    polled->pool = pool;
+    if (pool == NULL && !allocate_rings(polled)) {
         virtio_polled_destroy(polled);
         return NULL;
     }
@@ -48,8 +64,7 @@ void virtio_polled_destroy(struct virtio_polled *polled)
     if (polled->memory_with_device) { /* not freed, because the device may still write to it */
         return;
     }
-    release(&polled->receive);
-    release(&polled->transmit);
+    free_rings(polled);
     virtio_platform_free(polled, sizeof(*polled));
 }
 
@@ -168,11 +183,20 @@ bool virtio_polled_start(struct virtio_polled *polled, struct virtio_transport *
         *reason = "the polled driver does not support legacy devices";
         return false;
     }
+    if (transport->pool != polled->pool) {
+        *reason = "the polled driver was created for another pool";
+        return false;
+    }
     polled->transport = transport;
     polled->broken = NULL;
     polled->has_mac = false;
     polled->link_up = true;
     polled->statistics = (struct virtio_net_statistics){0};
+    /* A pool has no room for the rings of both drivers: the ordinary one has freed its own. */
+    if (polled->pool != NULL && !allocate_rings(polled)) {
+        *reason = "no memory for the rings in the pool";
+        return false;
+    }
     if (!set_up(polled, reason)) {
         virtio_transport_add_status(transport, VIRTIO_STATUS_FAILED);
         return false;
@@ -195,16 +219,17 @@ static void count_returned(struct polled_queue *queue, uint64_t *returned)
 bool virtio_polled_stop(struct virtio_polled *polled)
 {
     polled->running = false;
-    if (!polled->memory_with_device) {
-        return true;
-    }
     /* If no queue is enabled, the device has none of the driver's memory even without a reset. */
-    if (!virtio_transport_reset(polled->transport) && polled->transport->queues != 0) {
+    if (polled->memory_with_device && !virtio_transport_reset(polled->transport) &&
+        polled->transport->queues != 0) {
         return false;
     }
     polled->memory_with_device = false;
     count_returned(&polled->receive, &polled->statistics.rx_buffers_returned);
     count_returned(&polled->transmit, &polled->statistics.tx_returned);
+    if (polled->pool != NULL) {
+        free_rings(polled);
+    }
     return true;
 }
 

@@ -21,6 +21,7 @@
 #include "virtio/mmio.h"
 #include "virtio/pci.h"
 #include "virtio/platform.h"
+#include "virtio/pool.h"
 #include "virtio/transport.h"
 
 /* The address that the device sees is the pointer plus this offset. So a missing translation fails,
@@ -118,11 +119,20 @@ struct virtio_transport *fake_probe(struct virtio_mmio *mmio, struct virtio_pci 
  */
 extern uint64_t fake_ring_features;
 extern bool fake_batches;
+/* Argument "pool": all that the device can access, in each transport that fake_probe() returns. */
+#define FAKE_POOL_BYTES (1024u * 1024)
+extern struct virtio_pool *fake_pool;
 void fake_choose_ring(int count, char **arguments);
 /* Ends a test that is about another kind of ring than the one chosen. */
 static inline void fake_skip(uint64_t features)
 {
     if ((fake_ring_features & features) != 0) {
+        skip();
+    }
+}
+static inline void fake_skip_pool(void)
+{
+    if (fake_pool != NULL) {
         skip();
     }
 }

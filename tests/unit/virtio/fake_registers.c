@@ -554,9 +554,11 @@ struct virtio_transport *fake_probe(struct virtio_mmio *mmio, struct virtio_pci 
 
     if (fake->bus == FAKE_MMIO) {
         assert_true(virtio_mmio_probe(mmio, FAKE_MMIO_BASE, 0x200, &reason));
+        mmio->transport.pool = fake_pool;
         return &mmio->transport;
     }
     assert_true(
         virtio_pci_probe(pci, (struct virtio_pci_function *)fake, fake->vectors_granted, &reason));
+    pci->transport.pool = fake_pool;
     return &pci->transport;
 }

@@ -6,12 +6,24 @@
 
 uint64_t fake_ring_features;
 bool fake_batches;
+struct virtio_pool *fake_pool;
+
+static void use_pool(void)
+{
+    static _Alignas(VIRTIO_POOL_ALIGNMENT) uint8_t memory[FAKE_POOL_BYTES];
+    static struct virtio_pool pool;
+
+    virtio_pool_init(&pool, memory, sizeof(memory));
+    fake_pool = &pool;
+}
 
 void fake_choose_ring(int count, char **arguments)
 {
     for (int i = 1; i < count; i++) {
         if (strcmp(arguments[i], "batch") == 0) {
             fake_batches = true;
+        } else if (strcmp(arguments[i], "pool") == 0) {
+            use_pool();
         } else {
             fake_ring_features |=
                 strcmp(arguments[i], "packed") == 0 ? VIRTIO_F_RING_PACKED : VIRTIO_F_IN_ORDER;
@@ -21,8 +33,13 @@ void fake_choose_ring(int count, char **arguments)
 
 static void *host(uint64_t address)
 {
+    uint8_t *memory;
+
     assert_true(address >= FAKE_DMA_OFFSET); /* an address, not a pointer */
-    return (void *)(uintptr_t)(address - FAKE_DMA_OFFSET);
+    memory = (uint8_t *)(uintptr_t)(address - FAKE_DMA_OFFSET);
+    assert_true(fake_pool == NULL ||
+                (memory >= fake_pool->memory && memory < fake_pool->memory + fake_pool->bytes));
+    return memory;
 }
 
 /* The sanitizer sees an access beyond the driver's memory. */

@@ -264,6 +264,14 @@ void owner_interrupts(struct owner *owner)
     }
 }
 
+void owner_move(struct owner *owner)
+{
+    (void)virtio_net_interrupt(owner->net);
+    if (fake_pool != NULL) {
+        (void)virtio_net_bottom_half(owner->net);
+    }
+}
+
 void owner_settle(struct owner *owner)
 {
     for (unsigned rounds = 0; fake_raised() || owner->signalled; rounds++) {

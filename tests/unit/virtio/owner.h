@@ -85,6 +85,9 @@ void owner_fetch_frames(struct owner *owner);
 void owner_bottom_half(struct owner *owner);
 /* Runs the handlers of raised interrupts. */
 void owner_interrupts(struct owner *owner);
+/* Runs the handler that moves frames, raised or not; with a pool, which leaves that to the bottom
+ * half, the bottom half's part of it. */
+void owner_move(struct owner *owner);
 /* Handles interrupts and signals until there are none. */
 void owner_settle(struct owner *owner);
 /* Checks the equations between the counters. */

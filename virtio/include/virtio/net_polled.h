@@ -29,9 +29,13 @@
 
 struct virtio_polled; /* opaque */
 
-/* Allocates a driver: about 100 KiB, almost all shared with the device. Returns NULL if memory is
- * exhausted. Thread context. */
-struct virtio_polled *virtio_polled_create(void);
+/*
+ * Allocates a driver: about 100 KiB, almost all shared with the device. `pool`: of the transport
+ * that it will be started with, NULL if that has none. The shared memory is taken from a pool only
+ * from virtio_polled_start() to virtio_polled_stop(), because the ordinary driver needs it at other
+ * times. Returns NULL if memory is exhausted. Thread context.
+ */
+struct virtio_polled *virtio_polled_create(struct virtio_pool *pool);
 /* Frees a driver that was never started, or for which virtio_polled_stop() returned true. Thread
  * context. */
 void virtio_polled_destroy(struct virtio_polled *polled);
@@ -39,9 +43,9 @@ void virtio_polled_destroy(struct virtio_polled *polled);
 /*
  * Resets the device, negotiates features, enables the queues and sets DRIVER_OK
  * (VIRTIO 1.3, 3.1.1), with all buffers of the receive ring exposed. The driver is stopped before
- * the call. The transport must live until virtio_polled_stop() returns true. Returns false on
- * failure, with a static text in *reason; the owner then calls virtio_polled_stop(). Waits up to a
- * second for the reset. Thread context.
+ * the call, and an ordinary driver of the device freed. The transport must live until
+ * virtio_polled_stop() returns true. Returns false on failure, with a static text in *reason; the
+ * owner then calls virtio_polled_stop(). Waits up to a second for the reset. Thread context.
  */
 bool virtio_polled_start(struct virtio_polled *polled, struct virtio_transport *transport,
                          const char **reason);

@@ -231,7 +231,7 @@ static void poll_thread(void *argument)
 
 static bool allocate(struct virtio_netif *interface)
 {
-    interface->polled = virtio_polled_create();
+    interface->polled = virtio_polled_create(virtio_network_transport(interface->device)->pool);
     return interface->polled != NULL && sys_sem_new(&interface->polled_begin, 0) == ERR_OK &&
            sys_sem_new(&interface->polled_end, 0) == ERR_OK &&
            sys_thread_new("net-polled", poll_thread, interface, POLL_STACK_BYTES,

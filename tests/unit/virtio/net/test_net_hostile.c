@@ -19,7 +19,7 @@ static void expect_broken(const char *what)
     uint64_t notifications = owner.device.queue[0].notifications;
     unsigned log_lines = fake_log_lines;
 
-    virtio_net_interrupt(owner.net);
+    owner_move(&owner);
     assert_non_null(virtio_net_broken(owner.net));
     assert_non_null(strstr(virtio_net_broken(owner.net), what));
     assert_int_equal(fake_log_lines, log_lines + 1);
@@ -176,7 +176,7 @@ static void broken_with_everything_full(void **state)
     for (unsigned i = 0; i < 4; i++) {
         assert_true(owner_inject(&owner, 64));
     }
-    owner_interrupts(&owner);
+    owner_move(&owner);
     (void)owner_device_send(&owner, 3);
     assert_true(owner_inject(&owner, 64));
     fake_push(0, 100, 0);

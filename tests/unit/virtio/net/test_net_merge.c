@@ -219,7 +219,7 @@ static void invalid_num_buffers(void **state)
     /* Without MRG_RXBUF the field means nothing. */
     start(FEW);
     fill_buffer(100, 0xffff, 1);
-    owner_interrupts(&owner);
+    owner_move(&owner);
     expect_frame(1, 100 - HEADER, 0);
     owner_settle(&owner);
     owner_finish(&owner);

@@ -241,7 +241,7 @@ static void large_frames_arrive(void **state)
         unsigned count = 0;
 
         deliver(sizes[i]);
-        owner_interrupts(&owner);
+        owner_move(&owner);
         frame = virtio_net_receive(owner.net);
         assert_non_null(frame);
         while (frame != NULL) {

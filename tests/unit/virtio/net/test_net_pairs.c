@@ -424,6 +424,7 @@ static void polling(void **state)
 {
     (void)state;
     fake_skip(VIRTIO_F_IN_ORDER);
+    fake_skip_pool();
     prepare(FAKE_PCI, 1, 3, PAIRS);
     parameters.polling = true;
     try_start();

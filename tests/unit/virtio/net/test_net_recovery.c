@@ -320,7 +320,7 @@ static void endless_delivery(void **state)
             assert_int_equal(runs, UNATTENDED);
         }
         assert_null(virtio_net_broken(owner.net));
-        assert_int_equal(owner_statistics(&owner).descriptors_moved_max, 4);
+        assert_int_equal(owner_statistics(&owner).descriptors_moved_max, fake_pool == NULL ? 4 : 0);
         memset(owner.device.raised, 0, sizeof(owner.device.raised));
         owner.device.isr = 0;
         owner.signalled = true;

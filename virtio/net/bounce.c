@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Bounce buffers of a device that can access only a pool (virtio/pool.h), which it may write to at
+ * any time. Frames are copied between slots in the pool and the memory of the owner: a received
+ * frame before the driver reads a byte of it, a frame to send with its header. The records of the
+ * slots are in private memory.
+ */
+#include "net_private.h"
+#include <string.h>
+
+/* A frame to send fills several slots, so that frames of all sizes share them without gaps. */
+#define TRANSMIT_SLOT_BYTES 2048u
+#define FRAME_BYTES_MAX     (VIRTIO_NET_HEADER_BYTES + VIRTIO_NET_GSO_FRAME_MAX + VLAN_TAG_BYTES)
+#define FRAME_SLOTS_MAX     ((FRAME_BYTES_MAX + TRANSMIT_SLOT_BYTES - 1u) / TRANSMIT_SLOT_BYTES)
+
+/* Each direction gets 7/16 of a pair's part of the pool for its slots. The rings take less than the
+ * rest, because their sizes follow the numbers of slots. */
+#define SLOTS_SHARE            7u
+#define SLOTS_SHARE_OF         16u
+#define POOL_BYTES_OF_TX_ENTRY 1024u
+
+_Static_assert(FRAME_SLOTS_MAX <= VIRTIO_NET_FRAME_SEGMENTS_MAX, "net_frame describes the slots");
+_Static_assert(VIRTIO_POOL_BYTES_MIN / SLOTS_SHARE_OF * SLOTS_SHARE / TRANSMIT_SLOT_BYTES >=
+                   FRAME_SLOTS_MAX,
+               "the smallest pool holds the largest frame");
+
+uint16_t net_bounce_pairs(const struct virtio_pool *pool, uint16_t pairs)
+{
+    size_t fit = virtio_pool_free_bytes(pool) / VIRTIO_POOL_BYTES_MIN;
+
+    if (fit >= pairs) {
+        return pairs;
+    }
+    return fit != 0 ? (uint16_t)fit : 1;
+}
+
+static uint32_t receive_slot_bytes(const struct virtio_net *net)
+{
+    return (net->parameters.receive_bytes + CACHE_LINE_BYTES - 1u) & ~(CACHE_LINE_BYTES - 1u);
+}
+
+bool net_bounce_plan(struct virtio_net *net, const char **reason)
+{
+    struct virtio_net_parameters *parameters = &net->parameters;
+    size_t share = virtio_pool_free_bytes(net->transport->pool) / net->device->room;
+    size_t slots_bytes = share / SLOTS_SHARE_OF * SLOTS_SHARE;
+    size_t receive_slots = slots_bytes / receive_slot_bytes(net);
+    size_t entries = share / POOL_BYTES_OF_TX_ENTRY;
+
+    if (parameters->polling) {
+        *reason = "it has a pool, which a driver that polls does not use";
+        return false;
+    }
+    if (share < VIRTIO_POOL_BYTES_MIN || receive_slots == 0) {
+        *reason = "its pool has too little free memory";
+        return false;
+    }
+    receive_slots = receive_slots < UINT16_MAX ? receive_slots : UINT16_MAX;
+    entries = entries < UINT16_MAX ? entries : UINT16_MAX;
+    parameters->rx_buffers = net_at_most(parameters->rx_buffers, (unsigned)receive_slots);
+    parameters->rx_buffers_max = net_at_most(parameters->rx_buffers_max, (unsigned)receive_slots);
+    parameters->tx_ring = net_at_most(parameters->tx_ring, (unsigned)entries);
+    /* An interrupt handler must be short, so it copies no frames: the bottom half does. */
+    parameters->deferred = true;
+    net->bounces = true;
+    net->transmit_slots_bytes = slots_bytes;
+    return true;
+}
+
+/* Returns the number of entries of the first transmit ring that are left for data. */
+static unsigned data_entries(const struct virtio_net *net)
+{
+    struct virtio_transport *transport = net->transport;
+    uint16_t limit = transport->operations->queue_size_max(transport, 1);
+    unsigned size =
+        transport->queue_size_fixed ? limit : net_ring_size(net->parameters.tx_ring, limit);
+
+    return size != 0 ? size - (unsigned)transport->legacy : 0;
+}
+
+uint64_t net_bounce_refused(struct virtio_net *net)
+{
+    unsigned entries = data_entries(net);
+    uint32_t mtu = entries * TRANSMIT_SLOT_BYTES - VIRTIO_NET_HEADER_BYTES - ETHERNET_HEADER_BYTES -
+                   VLAN_TAG_BYTES;
+
+    if (entries >= FRAME_SLOTS_MAX) {
+        return 0;
+    }
+    if (entries != 0) {
+        net->parameters.mtu_max = net_at_most(net->parameters.mtu_max, mtu);
+    }
+    return VIRTIO_NET_F_HOST_TSO4 | VIRTIO_NET_F_HOST_TSO6;
+}
+
+static struct net_slot *take_slot(struct net_slots *slots)
+{
+    struct net_slot *slot = slots->free;
+
+    if (slot != NULL) {
+        slots->free = slot->next;
+        slot->next = NULL;
+        slots->free_count--;
+    }
+    return slot;
+}
+
+static void give_slot(struct net_slots *slots, struct net_slot *slot)
+{
+    slot->next = slots->free;
+    slots->free = slot;
+    slots->free_count++;
+}
+
+/* Allocates `count` slots of `bytes` each. Returns false if memory is exhausted. */
+static bool create_slots(struct virtio_net *net, struct net_slots *slots, uint16_t count,
+                         uint32_t bytes)
+{
+    struct virtio_pool *pool = net->transport->pool;
+    virtio_address address;
+
+    slots->count = count;
+    slots->bytes = bytes;
+    slots->records = virtio_platform_allocate(sizeof(*slots->records) * count);
+    slots->memory = virtio_dma_allocate(pool, (size_t)bytes * count, CACHE_LINE_BYTES, &address);
+    if (slots->records == NULL || slots->memory == NULL) {
+        return false;
+    }
+    for (unsigned i = count; i-- > 0;) {
+        slots->records[i].memory = slots->memory + (size_t)bytes * i;
+        slots->records[i].address = address + (uint64_t)bytes * i;
+        give_slot(slots, &slots->records[i]);
+    }
+    return true;
+}
+
+bool net_bounce_create(struct virtio_net *net, const char **reason)
+{
+    size_t fit = net->transmit_slots_bytes / TRANSMIT_SLOT_BYTES;
+    unsigned size = net->transmit.ring.size;
+    unsigned count = fit < 2u * size ? (unsigned)fit : 2u * size;
+    unsigned entries = size - (unsigned)net->header_alone;
+
+    *reason = "no memory for the frames in its pool";
+    net->frame_slots_max = net_at_most(FRAME_SLOTS_MAX, count < entries ? count : entries);
+    net->segments_max = VIRTIO_NET_FRAME_SEGMENTS_MAX;
+    return create_slots(net, &net->receive_slots, net->parameters.rx_buffers_max,
+                        receive_slot_bytes(net)) &&
+           create_slots(net, &net->transmit_slots, net_at_most(count, UINT16_MAX),
+                        TRANSMIT_SLOT_BYTES);
+}
+
+static void free_slots(struct virtio_net *net, struct net_slots *slots)
+{
+    if (slots->memory != NULL) {
+        virtio_dma_free(net->transport->pool, slots->memory, (size_t)slots->bytes * slots->count);
+    }
+    if (slots->records != NULL) {
+        virtio_platform_free(slots->records, sizeof(*slots->records) * slots->count);
+    }
+    *slots = (struct net_slots){0};
+}
+
+void net_bounce_free(struct virtio_net *net)
+{
+    free_slots(net, &net->receive_slots);
+    free_slots(net, &net->transmit_slots);
+}
+
+void *net_bounce_release(struct net_slots *slots, void *token)
+{
+    struct net_slot *slot = token;
+    void *owner = slot->owner;
+
+    while (slot != NULL) {
+        struct net_slot *next = slot->next;
+
+        give_slot(slots, slot);
+        slot = next;
+    }
+    return owner;
+}
+
+void net_bounce_finished(struct net_slots *slots, struct virtqueue_item *items, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        items[i].token = net_bounce_release(slots, items[i].token);
+    }
+}
+
+unsigned net_bounce_expose(struct virtio_net *net, struct virtqueue_item *items, unsigned count)
+{
+    unsigned i;
+
+    for (i = 0; i < count; i++) {
+        struct net_slot *slot = take_slot(&net->receive_slots);
+
+        if (slot == NULL) {
+            break;
+        }
+        slot->owner = items[i].token;
+        items[i].token = slot;
+        items[i].address = slot->address;
+        if (items[i].bytes > net->receive_slots.bytes) {
+            items[i].bytes = net->receive_slots.bytes;
+        }
+    }
+    return i;
+}
+
+/* The queue has checked the lengths: they are at most those that were exposed. */
+static void copy_received(const struct virtio_net *net, const struct virtqueue_item *items,
+                          unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        const struct net_slot *slot = items[i].token;
+        const struct virtio_net_buffer *buffer = slot->owner;
+
+        memcpy(buffer->memory + VIRTIO_NET_HEADER_BYTES - net->header_bytes, slot->memory,
+               items[i].bytes);
+    }
+}
+
+void net_bounce_received(struct virtio_net *net, struct virtqueue_item *items, unsigned count,
+                         virtio_lock_state *state)
+{
+    if (state != NULL) {
+        net_unlock(net, *state);
+    }
+    copy_received(net, items, count);
+    if (state != NULL) {
+        *state = virtio_platform_lock();
+    }
+    net_bounce_finished(&net->receive_slots, items, count);
+}
+
+static unsigned slots_of(const struct virtio_net *net, uint64_t bytes)
+{
+    return (unsigned)((bytes + net->header_bytes + TRANSMIT_SLOT_BYTES - 1u) / TRANSMIT_SLOT_BYTES);
+}
+
+bool net_bounce_fits(const struct virtio_net *net, uint64_t bytes)
+{
+    return slots_of(net, bytes) <= net->frame_slots_max;
+}
+
+struct net_slot *net_bounce_reserve(struct virtio_net *net, uint64_t bytes)
+{
+    struct net_slots *slots = &net->transmit_slots;
+    struct net_slot *first = NULL;
+    unsigned count = slots_of(net, bytes);
+
+    if (slots->free_count < count ||
+        !virtqueue_has_room(&net->transmit.ring, count + (unsigned)net->header_alone)) {
+        return NULL;
+    }
+    while (count-- > 0) {
+        struct net_slot *slot = take_slot(slots);
+
+        slot->next = first;
+        first = slot;
+    }
+    return first;
+}
+
+/* Copies `bytes` to *slot at offset `used`, and to the slots that follow it. *slot becomes the slot
+ * of the last byte. Returns the offset behind that byte. */
+static uint32_t copy_to_slots(struct net_slot **slot, uint32_t used, const uint8_t *from,
+                              uint32_t bytes)
+{
+    while (bytes != 0) {
+        uint32_t piece = TRANSMIT_SLOT_BYTES - used;
+
+        if (piece == 0) {
+            *slot = (*slot)->next;
+            used = 0;
+            continue;
+        }
+        piece = bytes < piece ? bytes : piece;
+        memcpy((*slot)->memory + used, from, piece);
+        used += piece;
+        from += piece;
+        bytes -= piece;
+    }
+    return used;
+}
+
+void net_bounce_copy(const struct virtio_net *net, struct net_slot *slot,
+                     const struct virtio_net_packet *packet)
+{
+    uint32_t header = net->header_bytes;
+    uint32_t used = 0;
+
+    for (; packet != NULL; packet = packet->rest) {
+        for (unsigned i = 0; i < packet->segment_count; i++) {
+            const struct virtio_net_segment *segment = &packet->segment[i];
+
+            used = copy_to_slots(&slot, used, segment->memory - header, segment->bytes + header);
+            header = 0;
+        }
+    }
+}
+
+/* Describes the slots of a frame of `bytes` bytes in net->frame. */
+static void describe_slots(struct virtio_net *net, const struct net_slot *slot, uint64_t bytes)
+{
+    struct net_frame *frame = &net->frame;
+    uint32_t rest = (uint32_t)bytes + net->header_bytes;
+    uint32_t header = net->header_alone ? net->header_bytes : 0;
+
+    frame->count = 0;
+    if (header != 0) {
+        frame->segments[frame->count++] = (struct virtqueue_segment){slot->address, header};
+    }
+    for (; slot != NULL; slot = slot->next) {
+        uint32_t piece = rest < TRANSMIT_SLOT_BYTES ? rest : TRANSMIT_SLOT_BYTES;
+
+        frame->segments[frame->count++] =
+            (struct virtqueue_segment){slot->address + header, piece - header};
+        rest -= piece;
+        header = 0;
+    }
+}
+
+bool net_bounce_add(struct virtio_net *net, struct net_slot *slot, struct virtio_net_packet *packet,
+                    uint64_t bytes)
+{
+    slot->owner = packet;
+    describe_slots(net, slot, bytes);
+    if (net->state != NET_RUNNING ||
+        !virtqueue_add(&net->transmit.ring, net->frame.segments, net->frame.count, 0, slot)) {
+        (void)net_bounce_release(&net->transmit_slots, slot);
+        return false;
+    }
+    return true;
+}
