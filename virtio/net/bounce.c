@@ -93,49 +93,9 @@ uint64_t net_bounce_refused(struct virtio_net *net)
     return VIRTIO_NET_F_HOST_TSO4 | VIRTIO_NET_F_HOST_TSO6;
 }
 
-static struct net_slot *take_slot(struct net_slots *slots)
-{
-    struct net_slot *slot = slots->free;
-
-    if (slot != NULL) {
-        slots->free = slot->next;
-        slot->next = NULL;
-        slots->free_count--;
-    }
-    return slot;
-}
-
-static void give_slot(struct net_slots *slots, struct net_slot *slot)
-{
-    slot->next = slots->free;
-    slots->free = slot;
-    slots->free_count++;
-}
-
-/* Allocates `count` slots of `bytes` each. Returns false if memory is exhausted. */
-static bool create_slots(struct virtio_net *net, struct net_slots *slots, uint16_t count,
-                         uint32_t bytes)
-{
-    struct virtio_pool *pool = net->transport->pool;
-    virtio_address address;
-
-    slots->count = count;
-    slots->bytes = bytes;
-    slots->records = virtio_platform_allocate(sizeof(*slots->records) * count);
-    slots->memory = virtio_dma_allocate(pool, (size_t)bytes * count, CACHE_LINE_BYTES, &address);
-    if (slots->records == NULL || slots->memory == NULL) {
-        return false;
-    }
-    for (unsigned i = count; i-- > 0;) {
-        slots->records[i].memory = slots->memory + (size_t)bytes * i;
-        slots->records[i].address = address + (uint64_t)bytes * i;
-        give_slot(slots, &slots->records[i]);
-    }
-    return true;
-}
-
 bool net_bounce_create(struct virtio_net *net, const char **reason)
 {
+    struct virtio_pool *pool = net->transport->pool;
     size_t fit = net->transmit_slots_bytes / TRANSMIT_SLOT_BYTES;
     unsigned size = net->transmit.ring.size;
     unsigned count = fit < 2u * size ? (unsigned)fit : 2u * size;
@@ -144,47 +104,22 @@ bool net_bounce_create(struct virtio_net *net, const char **reason)
     *reason = "no memory for the frames in its pool";
     net->frame_slots_max = net_at_most(FRAME_SLOTS_MAX, count < entries ? count : entries);
     net->segments_max = VIRTIO_NET_FRAME_SEGMENTS_MAX;
-    return create_slots(net, &net->receive_slots, net->parameters.rx_buffers_max,
-                        receive_slot_bytes(net)) &&
-           create_slots(net, &net->transmit_slots, net_at_most(count, UINT16_MAX),
-                        TRANSMIT_SLOT_BYTES);
-}
-
-static void free_slots(struct virtio_net *net, struct net_slots *slots)
-{
-    if (slots->memory != NULL) {
-        virtio_dma_free(net->transport->pool, slots->memory, (size_t)slots->bytes * slots->count);
-    }
-    if (slots->records != NULL) {
-        virtio_platform_free(slots->records, sizeof(*slots->records) * slots->count);
-    }
-    *slots = (struct net_slots){0};
+    return virtio_bounce_create(&net->receive_slots, pool, net->parameters.rx_buffers_max,
+                                receive_slot_bytes(net)) &&
+           virtio_bounce_create(&net->transmit_slots, pool, net_at_most(count, UINT16_MAX),
+                                TRANSMIT_SLOT_BYTES);
 }
 
 void net_bounce_free(struct virtio_net *net)
 {
-    free_slots(net, &net->receive_slots);
-    free_slots(net, &net->transmit_slots);
+    virtio_bounce_destroy(&net->receive_slots);
+    virtio_bounce_destroy(&net->transmit_slots);
 }
 
-void *net_bounce_release(struct net_slots *slots, void *token)
-{
-    struct net_slot *slot = token;
-    void *owner = slot->owner;
-
-    while (slot != NULL) {
-        struct net_slot *next = slot->next;
-
-        give_slot(slots, slot);
-        slot = next;
-    }
-    return owner;
-}
-
-void net_bounce_finished(struct net_slots *slots, struct virtqueue_item *items, unsigned count)
+void net_bounce_finished(struct virtio_bounce *slots, struct virtqueue_item *items, unsigned count)
 {
     for (unsigned i = 0; i < count; i++) {
-        items[i].token = net_bounce_release(slots, items[i].token);
+        items[i].token = virtio_bounce_release(slots, items[i].token);
     }
 }
 
@@ -193,7 +128,7 @@ unsigned net_bounce_expose(struct virtio_net *net, struct virtqueue_item *items,
     unsigned i;
 
     for (i = 0; i < count; i++) {
-        struct net_slot *slot = take_slot(&net->receive_slots);
+        struct virtio_bounce_slot *slot = virtio_bounce_take(&net->receive_slots, 1);
 
         if (slot == NULL) {
             break;
@@ -213,7 +148,7 @@ static void copy_received(const struct virtio_net *net, const struct virtqueue_i
                           unsigned count)
 {
     for (unsigned i = 0; i < count; i++) {
-        const struct net_slot *slot = items[i].token;
+        const struct virtio_bounce_slot *slot = items[i].token;
         const struct virtio_net_buffer *buffer = slot->owner;
 
         memcpy(buffer->memory + VIRTIO_NET_HEADER_BYTES - net->header_bytes, slot->memory,
@@ -244,65 +179,35 @@ bool net_bounce_fits(const struct virtio_net *net, uint64_t bytes)
     return slots_of(net, bytes) <= net->frame_slots_max;
 }
 
-struct net_slot *net_bounce_reserve(struct virtio_net *net, uint64_t bytes)
+struct virtio_bounce_slot *net_bounce_reserve(struct virtio_net *net, uint64_t bytes)
 {
-    struct net_slots *slots = &net->transmit_slots;
-    struct net_slot *first = NULL;
     unsigned count = slots_of(net, bytes);
 
-    if (slots->free_count < count ||
-        !virtqueue_has_room(&net->transmit.ring, count + (unsigned)net->header_alone)) {
-        return NULL;
-    }
-    while (count-- > 0) {
-        struct net_slot *slot = take_slot(slots);
-
-        slot->next = first;
-        first = slot;
-    }
-    return first;
+    return virtqueue_has_room(&net->transmit.ring, count + (unsigned)net->header_alone)
+               ? virtio_bounce_take(&net->transmit_slots, count)
+               : NULL;
 }
 
-/* Copies `bytes` to *slot at offset `used`, and to the slots that follow it. *slot becomes the slot
- * of the last byte. Returns the offset behind that byte. */
-static uint32_t copy_to_slots(struct net_slot **slot, uint32_t used, const uint8_t *from,
-                              uint32_t bytes)
-{
-    while (bytes != 0) {
-        uint32_t piece = TRANSMIT_SLOT_BYTES - used;
-
-        if (piece == 0) {
-            *slot = (*slot)->next;
-            used = 0;
-            continue;
-        }
-        piece = bytes < piece ? bytes : piece;
-        memcpy((*slot)->memory + used, from, piece);
-        used += piece;
-        from += piece;
-        bytes -= piece;
-    }
-    return used;
-}
-
-void net_bounce_copy(const struct virtio_net *net, struct net_slot *slot,
+void net_bounce_copy(const struct virtio_net *net, const struct virtio_bounce_slot *slot,
                      const struct virtio_net_packet *packet)
 {
+    struct virtio_bounce_place place = {.slot = slot};
     uint32_t header = net->header_bytes;
-    uint32_t used = 0;
 
     for (; packet != NULL; packet = packet->rest) {
         for (unsigned i = 0; i < packet->segment_count; i++) {
             const struct virtio_net_segment *segment = &packet->segment[i];
 
-            used = copy_to_slots(&slot, used, segment->memory - header, segment->bytes + header);
+            virtio_bounce_write(&net->transmit_slots, &place, segment->memory - header,
+                                segment->bytes + header);
             header = 0;
         }
     }
 }
 
 /* Describes the slots of a frame of `bytes` bytes in net->frame. */
-static void describe_slots(struct virtio_net *net, const struct net_slot *slot, uint64_t bytes)
+static void describe_slots(struct virtio_net *net, const struct virtio_bounce_slot *slot,
+                           uint64_t bytes)
 {
     struct net_frame *frame = &net->frame;
     uint32_t rest = (uint32_t)bytes + net->header_bytes;
@@ -322,14 +227,14 @@ static void describe_slots(struct virtio_net *net, const struct net_slot *slot, 
     }
 }
 
-bool net_bounce_add(struct virtio_net *net, struct net_slot *slot, struct virtio_net_packet *packet,
-                    uint64_t bytes)
+bool net_bounce_add(struct virtio_net *net, struct virtio_bounce_slot *slot,
+                    struct virtio_net_packet *packet, uint64_t bytes)
 {
     slot->owner = packet;
     describe_slots(net, slot, bytes);
     if (net->state != NET_RUNNING ||
         !virtqueue_add(&net->transmit.ring, net->frame.segments, net->frame.count, 0, slot)) {
-        (void)net_bounce_release(&net->transmit_slots, slot);
+        (void)virtio_bounce_release(&net->transmit_slots, slot);
         return false;
     }
     return true;

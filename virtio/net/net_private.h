@@ -19,8 +19,8 @@
 #ifndef VIRTIO_NET_PRIVATE_H
 #define VIRTIO_NET_PRIVATE_H
 
+#include "virtio/bounce.h"
 #include "virtio/net.h"
-#include "virtio/pool.h"
 #include "virtio/virtqueue.h"
 
 #define ETHERNET_HEADER_BYTES 14u
@@ -72,23 +72,6 @@ struct net_queue {
     uint16_t vector;   /* interrupt vector, or VIRTIO_NO_VECTOR */
     bool was_reset;    /* this queue was reset alone at least once */
     uint64_t reset_at; /* time of the last such reset, nanoseconds */
-};
-
-/* A bounce buffer in the transport's pool. */
-struct net_slot {
-    struct net_slot *next;  /* in the list of free slots; of a frame to send: its next slot */
-    void *owner;            /* the buffer or packet that the slot was taken for */
-    uint8_t *memory;        /* in the pool */
-    virtio_address address; /* of `memory`, as the device sees it */
-};
-
-struct net_slots {
-    struct net_slot *records; /* `count`, in private memory; NULL: not allocated */
-    struct net_slot *free;
-    uint8_t *memory; /* of all slots, in the pool; NULL: not allocated */
-    uint32_t bytes;  /* of a slot */
-    uint16_t count;
-    uint16_t free_count;
 };
 
 /* A list of buffers or packets, linked by `next`. `count` is the sum of its items' weights. */
@@ -186,8 +169,8 @@ struct virtio_net {
     uint16_t frame_slots_max;    /* of a frame to send */
     size_t transmit_slots_bytes; /* bytes of the pool for them */
 
-    struct net_slots receive_slots;
-    struct net_slots transmit_slots;
+    struct virtio_bounce receive_slots;
+    struct virtio_bounce transmit_slots;
 
     struct virtio_net_statistics statistics; /* counters; gauges are filled in when they are read */
     /* The frame that is being added to the ring. It is here because a KiB is too much for the stack
@@ -282,7 +265,7 @@ bool net_bounce_create(struct virtio_net *net, const char **reason);
 void net_bounce_free(struct virtio_net *net);
 /* Copies a packet, with its header, to the slots that net_bounce_reserve() returned. With the lock
  * or without. */
-void net_bounce_copy(const struct virtio_net *net, struct net_slot *slot,
+void net_bounce_copy(const struct virtio_net *net, const struct virtio_bounce_slot *slot,
                      const struct virtio_net_packet *packet);
 
 /* All functions below are called with the lock held. */
@@ -299,16 +282,14 @@ void net_bounce_received(struct virtio_net *net, struct virtqueue_item *items, u
 bool net_bounce_fits(const struct virtio_net *net, uint64_t bytes);
 /* Takes the slots for a frame to send, linked by `next`. Returns NULL if there are not enough now,
  * or the ring has no room for them. */
-struct net_slot *net_bounce_reserve(struct virtio_net *net, uint64_t bytes);
+struct virtio_bounce_slot *net_bounce_reserve(struct virtio_net *net, uint64_t bytes);
 /* Adds the slots with a copy of `packet` to the ring. Frees them and returns false if the driver is
  * not running any more, or the ring has no room. */
-bool net_bounce_add(struct virtio_net *net, struct net_slot *slot, struct virtio_net_packet *packet,
-                    uint64_t bytes);
-/* Frees the slots of a chain. Returns the buffer or packet that they were taken for. */
-void *net_bounce_release(struct net_slots *slots, void *token);
-/* Does that for chains that the device has finished: puts buffers or packets in place of their
- * tokens. */
-void net_bounce_finished(struct net_slots *slots, struct virtqueue_item *items, unsigned count);
+bool net_bounce_add(struct virtio_net *net, struct virtio_bounce_slot *slot,
+                    struct virtio_net_packet *packet, uint64_t bytes);
+/* Frees the slots that are the tokens of `items`, and puts the buffers or packets that they were
+ * taken for in their place. */
+void net_bounce_finished(struct virtio_bounce *slots, struct virtqueue_item *items, unsigned count);
 
 /* Suppresses both queues' interrupts and requests a signal to the bottom half. */
 void net_wake(struct virtio_net *net);

@@ -42,7 +42,7 @@ static __attribute__((noinline)) unsigned add_slots(struct virtio_net *net,
     unsigned added = add_to_ring(net, items, slots);
 
     for (unsigned i = added; i < slots; i++) {
-        (void)net_bounce_release(&net->receive_slots, items[i].token);
+        (void)virtio_bounce_release(&net->receive_slots, items[i].token);
     }
     return added;
 }

@@ -53,7 +53,7 @@ static void return_queued(struct virtio_net *net)
 static void *release_slots(struct virtio_net *net, const struct net_queue *queue, void *token)
 {
     virtio_lock_state state = virtio_platform_lock();
-    void *owner = net_bounce_release(
+    void *owner = virtio_bounce_release(
         queue == &net->receive ? &net->receive_slots : &net->transmit_slots, token);
 
     net_unlock(net, state);

@@ -133,7 +133,7 @@ static __attribute__((noinline)) bool copy_into_ring(struct virtio_net *net,
                                                      virtio_lock_state *state)
 {
     uint64_t bytes = net->frame.bytes; /* other threads use net->frame while the lock is free */
-    struct net_slot *slot = net_bounce_reserve(net, bytes);
+    struct virtio_bounce_slot *slot = net_bounce_reserve(net, bytes);
 
     if (slot == NULL) {
         return false;
