@@ -4,6 +4,7 @@
 #define VIRTIO_BLOCK_PRIVATE_H
 
 #include "virtio/block.h"
+#include "virtio/bounce.h"
 #include "virtio/virtqueue.h"
 
 /* Pieces of a request: its segments, divided where they are larger than the device takes, header
@@ -42,6 +43,10 @@ struct virtio_block {
     struct block_slot *slots;                       /* requests_max */
     virtio_address slots_address;
     struct virtqueue_segment pieces[BLOCK_PIECES_MAX]; /* of the request that is submitted */
+    bool bounces; /* the transport has a pool: data is copied to and from slots in it */
+    struct virtio_bounce data;
+    struct virtio_bounce_slot **chains; /* requests_max: of the request with each number of a slot,
+                                           NULL: it has no data */
 };
 
 /* Negotiates features and reads the configuration. Returns false if that fails, with the reason in
@@ -49,5 +54,22 @@ struct virtio_block {
 bool block_negotiate(struct virtio_block *block, uint64_t features_off, const char **reason);
 /* The device can't be used any more. With the lock held. */
 void block_stop_broken(struct virtio_block *block, const char *reason);
+
+/* With a pool: limits requests_max to what it has room for. Returns false if that is too little,
+ * with the reason in *reason. */
+bool block_bounce_plan(struct virtio_block *block, const char **reason);
+/* Allocates the slots for data, after all other memory, and limits the geometry to them. Returns
+ * false if memory is exhausted, with the reason in *reason. */
+bool block_bounce_create(struct virtio_block *block, const char **reason);
+void block_bounce_free(struct virtio_block *block);
+/* Takes slots for a valid request's data, copies the data of a write to them, and describes them in
+ * block->pieces. *chain receives the slots, NULL if the request has no data. Returns the number of
+ * pieces with the header, or 0 if there are not enough slots now. Thread context, without the lock.
+ */
+unsigned block_bounce_take(struct virtio_block *block, const struct virtio_block_request *request,
+                           struct virtio_bounce_slot **chain);
+/* Frees the slots of a request that is finished, and copies the data of a successful read from
+ * them. Thread context, without the lock. */
+void block_bounce_finish(struct virtio_block *block, const struct virtio_block_request *request);
 
 #endif

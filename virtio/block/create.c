@@ -30,6 +30,7 @@ static bool create_queue(struct virtio_block *block, const char **reason)
         .size = ring_size(block),
         .features = block->features,
         .alignment = block->transport->legacy ? VIRTIO_LEGACY_ALIGNMENT : 0,
+        .pool = block->transport->pool,
     };
     uint32_t pieces = options.size < BLOCK_PIECES_MAX ? options.size : BLOCK_PIECES_MAX;
 
@@ -52,8 +53,9 @@ static bool create_queue(struct virtio_block *block, const char **reason)
 
 static bool create_slots(struct virtio_block *block, const char **reason)
 {
-    block->slots = virtio_platform_dma_allocate(block->requests_max * sizeof(*block->slots),
-                                                sizeof(*block->slots), &block->slots_address);
+    block->slots =
+        virtio_dma_allocate(block->transport->pool, block->requests_max * sizeof(*block->slots),
+                            sizeof(*block->slots), &block->slots_address);
     if (block->slots == NULL) {
         *reason = "no memory for requests";
         return false;
@@ -84,9 +86,13 @@ static bool enable_queue(struct virtio_block *block, const char **reason)
 
 static bool start_device(struct virtio_block *block, uint64_t features_off, const char **reason)
 {
+    if (block->transport->pool != NULL && !block_bounce_plan(block, reason)) {
+        return false;
+    }
     if (!virtio_transport_begin(block->transport, reason) ||
         !block_negotiate(block, features_off, reason) || !create_queue(block, reason) ||
-        !create_slots(block, reason) || !enable_queue(block, reason)) {
+        !create_slots(block, reason) || (block->bounces && !block_bounce_create(block, reason)) ||
+        !enable_queue(block, reason)) {
         return false;
     }
     virtio_transport_add_status(block->transport, VIRTIO_STATUS_DRIVER_OK);
@@ -181,7 +187,9 @@ void virtio_block_free(struct virtio_block *block)
         virtqueue_destroy(&block->queue);
     }
     if (block->slots != NULL) {
-        virtio_platform_dma_free(block->slots, block->requests_max * sizeof(*block->slots));
+        virtio_dma_free(block->transport->pool, block->slots,
+                        block->requests_max * sizeof(*block->slots));
     }
+    block_bounce_free(block);
     virtio_platform_free(block, sizeof(*block));
 }

@@ -102,12 +102,49 @@ static enum virtio_block_answer put_into_ring(struct virtio_block *block,
     return VIRTIO_BLOCK_ACCEPTED;
 }
 
+/* Submits a request whose data is copied to or from a pool. Only the thread uses the slots, so the
+ * lock is not held while data is copied. */
+static enum virtio_block_answer submit_copy(struct virtio_block *block,
+                                            struct virtio_block_request *request)
+{
+    enum virtio_block_answer answer = VIRTIO_BLOCK_STOPPED;
+    struct virtio_bounce_slot *chain;
+    virtio_lock_state state;
+    unsigned count;
+
+    if (block->state != BLOCK_RUNNING) {
+        return VIRTIO_BLOCK_STOPPED;
+    }
+    if (describe(block, request) == 0) {
+        return VIRTIO_BLOCK_INVALID;
+    }
+    count = block->free_count != 0 ? block_bounce_take(block, request, &chain) : 0;
+    if (count == 0) {
+        return VIRTIO_BLOCK_FULL;
+    }
+    state = virtio_platform_lock();
+    if (block->state == BLOCK_RUNNING) {
+        answer = put_into_ring(block, request, count);
+    }
+    virtio_platform_unlock(state);
+    if (answer == VIRTIO_BLOCK_ACCEPTED) {
+        block->chains[request->slot] = chain;
+    } else if (chain != NULL) {
+        (void)virtio_bounce_release(&block->data, chain);
+    }
+    return answer;
+}
+
 enum virtio_block_answer virtio_block_submit(struct virtio_block *block,
                                              struct virtio_block_request *request)
 {
     enum virtio_block_answer answer = VIRTIO_BLOCK_STOPPED;
-    virtio_lock_state state = virtio_platform_lock();
+    virtio_lock_state state;
 
+    if (block->bounces) {
+        return submit_copy(block, request);
+    }
+    state = virtio_platform_lock();
     if (block->state == BLOCK_RUNNING) {
         unsigned count = describe(block, request);
 
@@ -163,6 +200,9 @@ struct virtio_block_request *virtio_block_finished(struct virtio_block *block)
         block->statistics.finished++;
     }
     virtio_platform_unlock(state);
+    if (request != NULL && block->bounces) {
+        block_bounce_finish(block, request);
+    }
     return request;
 }
 

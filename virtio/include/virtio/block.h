@@ -38,7 +38,8 @@ enum virtio_block_result {
 };
 
 struct virtio_block_segment {
-    uint8_t *memory; /* shared with the device: virtio_platform_dma_address() */
+    uint8_t *memory; /* shared with the device: virtio_platform_dma_address(); with a pool
+                        (virtio/pool.h) any memory, because data is copied */
     uint32_t bytes;  /* > 0 */
 };
 

@@ -157,7 +157,7 @@ static void test_a_device_without_features(void **state)
     geometry = virtio_block_geometry(block);
     assert_int_equal(geometry->block_bytes, 512);
     assert_true(geometry->segments_max > 1);
-    assert_int_equal(geometry->segment_bytes_max, UINT32_MAX);
+    assert_int_equal(geometry->segment_bytes_max, fake_pool == NULL ? UINT32_MAX : 4096);
     assert_true(!geometry->is_write_back && geometry->is_read_only);
     describe(0, VIRTIO_BLOCK_WRITE, 0, 1, 1);
     assert_int_equal(submit(0), VIRTIO_BLOCK_INVALID);
@@ -203,7 +203,7 @@ static void test_no_memory(void **state)
     const struct virtio_block_parameters parameters = {0};
 
     (void)state;
-    for (unsigned left = 0; left < 4; left++) {
+    for (unsigned left = 0; left < (fake_pool == NULL ? 4 : 7); left++) {
         disk_prepare(FAKE_MMIO, 0);
         fake_allocations_left = left;
         assert_non_null(try_create(&parameters));
@@ -235,7 +235,8 @@ static void test_reads_and_writes(void **state)
         fill(0, sectors * 512);
         memcpy(&expected[sector * 512], memory[0], (size_t)sectors * 512);
         assert_int_equal(execute(0), VIRTIO_BLOCK_DONE);
-        assert_true(disk.segments >= segments && disk.largest <= 4096);
+        assert_true(disk.segments >= segments || fake_pool != NULL); /* slots are filled */
+        assert_true(disk.largest <= 4096);
         sectors = 1 + random_below(30);
         sector = random_below(DISK_SECTORS - sectors + 1);
         describe(1, VIRTIO_BLOCK_READ, sector, sectors, 1 + random_below(8));
