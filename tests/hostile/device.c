@@ -146,6 +146,7 @@ bool device_let_go(void)
 void device_forget_memory(void)
 {
     device.knows_memory = false;
+    memory_forget_received();
 }
 
 bool device_running(void)

@@ -242,6 +242,7 @@ static bool start(void)
     CALL_WITHIN("create", wait_limit, {
         transport = probe(&reason);
         if (transport != NULL) {
+            transport->pool = memory_pool();
             block = virtio_block_create(transport, &parameters, &operations, requests, &reason);
         }
     });

@@ -57,6 +57,9 @@ static bool start(void)
 
     CALL_WITHIN("start", wait_limit, {
         transport = probe(&reason);
+        if (transport != NULL) {
+            transport->pool = memory_pool();
+        }
         started = transport != NULL && virtio_polled_start(polled, transport, &reason);
     });
     HOSTILE_CHECK(started || transport == NULL || reason != NULL, "a failure without a reason");
@@ -231,7 +234,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
     platform_clear();
     owner_power_on();
     power_on();
-    polled = virtio_polled_create(NULL);
+    polled = virtio_polled_create(memory_pool());
     HOSTILE_CHECK(polled != NULL, "there is memory");
     (void)start();
     for (size_t at = HEADER; at + STEP <= bytes; at += STEP, steps++) {

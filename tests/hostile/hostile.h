@@ -36,6 +36,7 @@
 #include "virtio/net.h"
 #include "virtio/net_control.h"
 #include "virtio/pci.h"
+#include "virtio/pool.h"
 
 #define HOSTILE_CHECK(condition, ...)                      \
     do {                                                   \
@@ -67,6 +68,21 @@ enum lie {
 #define BUFFER_SLOTS 48u
 #define PACKET_SLOTS 96u
 
+/* The device can access a pool only: reach_pool.c or reach_all.c. */
+extern const bool memory_has_pool;
+/* Returns the pool for the next driver, NULL without one. */
+struct virtio_pool *memory_pool(void);
+/* The driver's pieces of the pool are lost: they are free again. */
+void memory_renew_pool(void);
+/* Returns the address at which the device sees the pool. */
+uint64_t memory_pool_address(const void *memory);
+/* The device was given this memory for a frame: the driver must not read it in place, because the
+ * frame can change between two reads. */
+void memory_mark_received(uint64_t address, uint32_t bytes);
+void memory_forget_received(void);
+/* Writes over all that was marked; if `all`, over the whole pool. */
+void memory_scribble_pool(uint32_t value, bool all);
+
 void memory_clear(void);
 uint64_t memory_add_ring(void *memory, size_t bytes);
 void memory_remove_ring(const void *memory);
@@ -83,7 +99,7 @@ uint8_t *memory_reach(uint64_t address, uint32_t bytes, bool write);
 bool memory_load(uint64_t address, void *to, uint32_t bytes);
 bool memory_store(uint64_t address, const void *from, uint32_t bytes);
 /* Returns which kind of memory the address is in: shared with the device, or private. */
-enum memory_kind { MEMORY_PRIVATE, MEMORY_RING, MEMORY_BUFFER };
+enum memory_kind { MEMORY_PRIVATE, MEMORY_RING, MEMORY_BUFFER, MEMORY_RECEIVED };
 enum memory_kind memory_kind(const void *address);
 /* Where in its buffer that is. */
 size_t memory_buffer_offset(const void *address);

@@ -4,6 +4,10 @@
 #include "hostile.h"
 #include <string.h>
 
+#define POOL_BYTES   (2u * VIRTIO_POOL_BYTES_MIN) /* for two pairs */
+#define POOL_LINE    64u
+#define POOL_ADDRESS UINT64_C(0x100000000) /* pages of it fit into 32 bits, as those of rings */
+
 /* Numbers of rings, each with 4 GiB for itself: pages of all of them fit into 32 bits (4.2.4). */
 #define RING_NUMBERS 2048u
 
@@ -27,8 +31,69 @@ static struct slot packets[PACKET_SLOTS];
 static uint32_t buffer_exposed[BUFFER_SLOTS];
 static uint32_t packet_exposed[PACKET_SLOTS];
 
+static _Alignas(VIRTIO_POOL_ALIGNMENT) uint8_t pool_memory[POOL_BYTES];
+static struct virtio_pool pool;
+static bool is_received[POOL_BYTES / POOL_LINE];
+
+struct virtio_pool *memory_pool(void)
+{
+    return memory_has_pool ? &pool : NULL;
+}
+
+void memory_renew_pool(void)
+{
+    virtio_pool_init(&pool, pool_memory, sizeof(pool_memory));
+}
+
+static bool is_in_pool(const uint8_t *memory)
+{
+    return memory_has_pool && memory >= pool_memory && memory < pool_memory + POOL_BYTES;
+}
+
+uint64_t memory_pool_address(const void *memory)
+{
+    HOSTILE_CHECK(is_in_pool(memory), "the device's address of private memory");
+    return POOL_ADDRESS + (uint64_t)((const uint8_t *)memory - pool_memory);
+}
+
+static uint8_t *reach_pool(uint64_t address, uint32_t bytes)
+{
+    uint64_t offset = address - POOL_ADDRESS;
+
+    return offset < POOL_BYTES && bytes <= POOL_BYTES - offset ? pool_memory + offset : NULL;
+}
+
+void memory_mark_received(uint64_t address, uint32_t bytes)
+{
+    uint8_t *memory = memory_has_pool ? reach_pool(address, bytes) : NULL;
+
+    if (memory == NULL || bytes == 0) {
+        return;
+    }
+    for (size_t line = (size_t)(memory - pool_memory) / POOL_LINE;
+         line <= (size_t)(memory - pool_memory + bytes - 1) / POOL_LINE; line++) {
+        is_received[line] = true;
+    }
+}
+
+void memory_forget_received(void)
+{
+    memset(is_received, 0, sizeof(is_received));
+}
+
+void memory_scribble_pool(uint32_t value, bool all)
+{
+    for (size_t line = 0; memory_has_pool && line < POOL_BYTES / POOL_LINE; line++) {
+        if (all || is_received[line]) {
+            memory_write(pool_memory + line * POOL_LINE, &value, sizeof(value));
+        }
+    }
+}
+
 void memory_clear(void)
 {
+    memory_renew_pool();
+    memory_forget_received();
     ring_count = 0;
     ring_number = 0;
     memset(buffer_exposed, 0, sizeof(buffer_exposed));
@@ -110,8 +175,13 @@ static uint8_t *reach_rings(uint64_t address, uint32_t bytes)
 uint8_t *memory_reach(uint64_t address, uint32_t bytes, bool write)
 {
     const uint8_t *memory = (const uint8_t *)(uintptr_t)(address - DMA_OFFSET);
-    uint8_t *found = reach_rings(address, bytes);
+    uint8_t *found = memory_has_pool ? reach_pool(address, bytes) : reach_rings(address, bytes);
 
+    if (memory_has_pool) {
+        HOSTILE_CHECK(found != NULL || !device_strict(), "%u bytes at %#llx are not in the pool",
+                      bytes, (unsigned long long)address);
+        return found;
+    }
     if (found == NULL) {
         found = reach_slots(buffers, buffer_exposed, BUFFER_SLOTS, memory, bytes);
     }
@@ -148,6 +218,13 @@ enum memory_kind memory_kind(const void *address)
 {
     const uint8_t *memory = address;
 
+    if (memory_has_pool) {
+        if (!is_in_pool(memory)) {
+            return MEMORY_PRIVATE;
+        }
+        return is_received[(size_t)(memory - pool_memory) / POOL_LINE] ? MEMORY_RECEIVED
+                                                                       : MEMORY_RING;
+    }
     if (memory >= buffers[0].memory && memory < buffers[BUFFER_SLOTS - 1].memory + SLOT_BYTES) {
         return MEMORY_BUFFER;
     }

@@ -119,6 +119,7 @@ static void create(const struct virtio_net_parameters *parameters, const char **
     ours.contexts = contexts;
     owner.transport = probe(reason);
     if (owner.transport != NULL) {
+        owner.transport->pool = memory_pool();
         net = virtio_net_create(owner.transport, &ours, &operations, contexts[0], reason);
         HOSTILE_CHECK(net != NULL || *reason != NULL, "a failure without a reason");
         for (unsigned i = 0; net != NULL && i < PAIRS; i++) {

@@ -95,6 +95,7 @@ void platform_free_lost(void)
             release(allocations[i].memory, allocations[i].bytes, allocations[i].shared);
         }
     }
+    memory_renew_pool();
 }
 
 void *virtio_platform_allocate(size_t bytes)
@@ -111,6 +112,8 @@ void *virtio_platform_dma_allocate(size_t bytes, size_t alignment, virtio_addres
 {
     void *memory = allocate(bytes, alignment, true);
 
+    HOSTILE_CHECK(!memory_has_pool, "the device can't access memory outside of its pool");
+
     *address = memory != NULL ? memory_add_ring(memory, bytes) : 0;
     return memory;
 }
@@ -124,7 +127,7 @@ void virtio_platform_dma_free(void *memory, size_t bytes)
 
 virtio_address virtio_platform_dma_address(const void *memory)
 {
-    return (uint64_t)(uintptr_t)memory + DMA_OFFSET;
+    return memory_has_pool ? memory_pool_address(memory) : (uint64_t)(uintptr_t)memory + DMA_OFFSET;
 }
 
 uint32_t virtio_platform_pci_read(struct virtio_pci_function *function, uint16_t offset,

@@ -70,7 +70,7 @@ void pool_clear(void)
 {
     memset(&pools, 0, sizeof(pools));
     pools.buffers_usable = BUFFER_SLOTS;
-    for (unsigned i = 0; i < PACKET_SLOTS; i++) {
+    for (unsigned i = 0; i < PACKET_SLOTS && !memory_has_pool; i++) {
         poison(memory_packet_slot(i), SLOT_BYTES);
     }
 }
@@ -143,7 +143,8 @@ struct virtio_net_buffer *pool_take_buffer(uint32_t capacity)
             ours->buffer.frame_bytes = UINT32_MAX;
             memory_expose_buffer(which, capacity);
             poison(ours->buffer.memory, SLOT_BYTES);
-            unpoison(ours->buffer.memory, HEADER_BYTES);
+            /* With a pool the driver copies frames. */
+            unpoison(ours->buffer.memory, memory_has_pool ? capacity : HEADER_BYTES);
             return &ours->buffer;
         }
     }
@@ -277,7 +278,7 @@ struct virtio_net_packet *pool_take_packet(uint32_t bytes, unsigned segments, bo
 
 void pool_hide_packet(const struct virtio_net_packet *packet)
 {
-    for (; packet != NULL; packet = packet->rest) {
+    for (; packet != NULL && !memory_has_pool; packet = packet->rest) {
         for (unsigned i = 0; i < packet->segment_count; i++) {
             poison(packet->segment[i].memory, packet->segment[i].bytes);
         }

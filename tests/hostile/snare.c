@@ -190,6 +190,7 @@ static void memory_access(void *address, unsigned bytes, bool store)
         }
         return;
     }
+    HOSTILE_CHECK(kind != MEMORY_RECEIVED, "the driver accesses a frame in the pool");
     call.work.shared++;
     check_work();
     if (store) {

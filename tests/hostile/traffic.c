@@ -141,6 +141,11 @@ static bool receive_one(struct queue *queue, uint32_t bytes, uint32_t lie)
         HOSTILE_CHECK(count == 0 || !device_strict(), "a receive chain of %u bytes", room);
         return false;
     }
+    for (unsigned i = 0; i < count && device_strict(); i++) {
+        for (unsigned each = 0; each < chains[i].count; each++) {
+            memory_mark_received(chains[i].segment[each].address, chains[i].segment[each].bytes);
+        }
+    }
     left = room < bytes + header ? room : bytes + header;
     frame_fill(frame_memory + header, pool_expect(left - header), left - header);
     write_header(frame_memory, bytes, count, lie);
@@ -327,6 +332,7 @@ void traffic_poke(unsigned index, uint32_t where, uint32_t value)
 void traffic_scribble(uint32_t value)
 {
     device.lies |= LIE_RING | LIE_FRAME;
+    memory_scribble_pool(value, value % 4 == 0);
     for (unsigned i = 0; i < BUFFER_SLOTS; i++) {
         uint64_t address = (uint64_t)(uintptr_t)memory_buffer_slot(i) + DMA_OFFSET;
 

@@ -123,22 +123,23 @@ void net_bounce_finished(struct virtio_bounce *slots, struct virtqueue_item *ite
     }
 }
 
-unsigned net_bounce_expose(struct virtio_net *net, struct virtqueue_item *items, unsigned count)
+unsigned net_bounce_describe(struct virtio_net *net, struct virtio_net_buffer *const *buffers,
+                             unsigned count, struct virtqueue_item *items)
 {
+    uint32_t unused = VIRTIO_NET_HEADER_BYTES - net->header_bytes;
     unsigned i;
 
-    for (i = 0; i < count; i++) {
+    for (i = 0; i < count && buffers[i]->capacity >= net->parameters.receive_bytes; i++) {
         struct virtio_bounce_slot *slot = virtio_bounce_take(&net->receive_slots, 1);
+        uint32_t room = buffers[i]->capacity - unused;
 
         if (slot == NULL) {
             break;
         }
-        slot->owner = items[i].token;
+        slot->owner = buffers[i];
         items[i].token = slot;
         items[i].address = slot->address;
-        if (items[i].bytes > net->receive_slots.bytes) {
-            items[i].bytes = net->receive_slots.bytes;
-        }
+        items[i].bytes = room < net->receive_slots.bytes ? room : net->receive_slots.bytes;
     }
     return i;
 }
@@ -167,6 +168,27 @@ void net_bounce_received(struct virtio_net *net, struct virtqueue_item *items, u
         *state = virtio_platform_lock();
     }
     net_bounce_finished(&net->receive_slots, items, count);
+}
+
+uint64_t net_bounce_frame_bytes(const struct virtio_net_packet *packet)
+{
+    unsigned segments = 0;
+    uint64_t bytes = 0;
+
+    for (; packet != NULL; packet = packet->rest) {
+        segments += packet->segment_count;
+        if (packet->segment_count == 0 || packet->segment_count > VIRTIO_NET_SEGMENTS_MAX ||
+            segments > VIRTIO_NET_FRAME_SEGMENTS_MAX) {
+            return 0;
+        }
+        for (unsigned i = 0; i < packet->segment_count; i++) {
+            if (packet->segment[i].bytes == 0) {
+                return 0;
+            }
+            bytes += packet->segment[i].bytes;
+        }
+    }
+    return bytes;
 }
 
 static unsigned slots_of(const struct virtio_net *net, uint64_t bytes)

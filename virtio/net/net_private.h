@@ -270,14 +270,18 @@ void net_bounce_copy(const struct virtio_net *net, const struct virtio_bounce_sl
 
 /* All functions below are called with the lock held. */
 
-/* Puts slots in place of the owner's buffers, which are the tokens of `items`. Returns the number
- * of items that got a slot. */
-unsigned net_bounce_expose(struct virtio_net *net, struct virtqueue_item *items, unsigned count);
+/* Takes slots for receive buffers, and describes them in `items`. Stops at the first buffer that is
+ * too small or for which there is no slot. Returns the number of slots. */
+unsigned net_bounce_describe(struct virtio_net *net, struct virtio_net_buffer *const *buffers,
+                             unsigned count, struct virtqueue_item *items);
 /* Copies received bytes to the owner's buffers, which become the tokens of `items` again, and frees
  * the slots. `state`: of the lock, which is released while bytes are copied; NULL: it stays held.
  */
 void net_bounce_received(struct virtio_net *net, struct virtqueue_item *items, unsigned count,
                          virtio_lock_state *state);
+/* Returns the bytes of a frame to send, or 0 if one of its packets has no segment, too many, or one
+ * of 0 bytes. */
+uint64_t net_bounce_frame_bytes(const struct virtio_net_packet *packet);
 /* Returns true if a frame of `bytes` bytes has not too many slots for pool and ring. */
 bool net_bounce_fits(const struct virtio_net *net, uint64_t bytes);
 /* Takes the slots for a frame to send, linked by `next`. Returns NULL if there are not enough now,

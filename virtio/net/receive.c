@@ -34,11 +34,12 @@ static inline unsigned add_to_ring(struct virtio_net *net, const struct virtqueu
     return count;
 }
 
-/* As add_to_ring(), with slots of the pool in place of the buffers. */
-static __attribute__((noinline)) unsigned add_slots(struct virtio_net *net,
-                                                    struct virtqueue_item *items, unsigned count)
+/* As expose(), with slots of the pool in place of the buffers. */
+static __attribute__((noinline)) unsigned expose_slots(struct virtio_net *net,
+                                                       struct virtio_net_buffer *const *buffers,
+                                                       unsigned count, struct virtqueue_item *items)
 {
-    unsigned slots = net_bounce_expose(net, items, count);
+    unsigned slots = net_bounce_describe(net, buffers, count, items);
     unsigned added = add_to_ring(net, items, slots);
 
     for (unsigned i = added; i < slots; i++) {
@@ -55,6 +56,9 @@ static inline unsigned expose(struct virtio_net *net, struct virtio_net_buffer *
 {
     unsigned usable;
 
+    if (net->bounces) {
+        return expose_slots(net, buffers, count, items);
+    }
     for (usable = 0; usable < count && buffers[usable]->capacity >= net->parameters.receive_bytes;
          usable++) {
         /* The header ends where the frame begins, whatever its size (5.1.6.3.1). */
@@ -64,7 +68,7 @@ static inline unsigned expose(struct virtio_net *net, struct virtio_net_buffer *
         items[usable].address = virtio_platform_dma_address(buffers[usable]->memory) + unused;
         items[usable].bytes = buffers[usable]->capacity - unused;
     }
-    return net->bounces ? add_slots(net, items, usable) : add_to_ring(net, items, usable);
+    return add_to_ring(net, items, usable);
 }
 
 static void return_to_owner(struct virtio_net *net, struct virtio_net_buffer *buffer)

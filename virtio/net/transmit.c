@@ -125,14 +125,12 @@ static bool put_into_ring(struct virtio_net *net, struct virtio_net_packet *pack
     return true;
 }
 
-/* As put_into_ring(), with a copy of the packet in slots of the pool, if there are enough. `state`:
- * of the lock, which is released while the packet is copied. The driver may not be running any more
- * afterwards. */
-static __attribute__((noinline)) bool copy_into_ring(struct virtio_net *net,
-                                                     struct virtio_net_packet *packet,
-                                                     virtio_lock_state *state)
+/* As put_into_ring(), with a copy of the packet, of `bytes` bytes, in slots of the pool, if there
+ * are enough. `state`: of the lock, which is released while the packet is copied. The driver may
+ * not be running any more afterwards. */
+static bool copy_into_ring(struct virtio_net *net, struct virtio_net_packet *packet, uint64_t bytes,
+                           virtio_lock_state *state)
 {
-    uint64_t bytes = net->frame.bytes; /* other threads use net->frame while the lock is free */
     struct virtio_bounce_slot *slot = net_bounce_reserve(net, bytes);
 
     if (slot == NULL) {
@@ -174,11 +172,10 @@ static bool send_first(struct virtio_net *net, virtio_lock_state *state)
 {
     struct virtio_net_packet *packet = net->waiting.first;
 
-    if (net->bounces && state == NULL) {
-        return false;
+    if (net->bounces) {
+        return state != NULL && copy_into_ring(net, packet, net_bounce_frame_bytes(packet), state);
     }
-    return describe_frame(net, packet) &&
-           (net->bounces ? copy_into_ring(net, packet, state) : put_into_ring(net, packet));
+    return describe_frame(net, packet) && put_into_ring(net, packet);
 }
 
 static unsigned send_waiting(struct virtio_net *net, unsigned limit, virtio_lock_state *state)
@@ -263,10 +260,13 @@ static __attribute__((noinline)) bool accept_copy(struct virtio_net *net,
                                                   struct virtio_net_packet *packet,
                                                   virtio_lock_state *state)
 {
-    if (!net_bounce_fits(net, net->frame.bytes)) {
+    uint64_t bytes = net_bounce_frame_bytes(packet);
+
+    if (!packet_valid(net, packet, bytes) || !net_bounce_fits(net, bytes)) {
         return false;
     }
-    if (net->waiting.first == NULL && copy_into_ring(net, packet, state)) {
+    write_header(net, packet);
+    if (net->waiting.first == NULL && copy_into_ring(net, packet, bytes, state)) {
         return true;
     }
     return net->state == NET_RUNNING && queue_packet(net, packet);
@@ -286,14 +286,14 @@ static bool accept_packet(struct virtio_net *net, struct virtio_net_packet *pack
             return false;
         }
     }
+    if (net->bounces) {
+        return accept_copy(net, packet, state);
+    }
     /* Only now, because net_transmit_service() also uses net->frame. */
     if (!describe_frame(net, packet) || !packet_valid(net, packet, net->frame.bytes)) {
         return false;
     }
     write_header(net, packet);
-    if (net->bounces) {
-        return accept_copy(net, packet, state);
-    }
     return (net->waiting.first == NULL && put_into_ring(net, packet)) || queue_packet(net, packet);
 }
 
