@@ -151,6 +151,7 @@ static void step_stop(uint8_t a, uint8_t b, uint8_t c)
 void step_restart(bool honest, unsigned allocations, uint32_t capacity)
 {
     unsigned lies = device.lies;
+    const char *reason;
 
     if (owner_net() != NULL && !owner_destroy()) {
         return;
@@ -163,9 +164,10 @@ void step_restart(bool honest, unsigned allocations, uint32_t capacity)
     /* A fault of the last life's rings is forgotten; the registers keep their faults. */
     device.lies = lies & ~(unsigned)LIE_RING;
     platform_fail_allocations(allocations);
-    if (owner_create(&settings.parameters, capacity) != NULL) {
+    reason = owner_create(&settings.parameters, capacity);
+    if (reason != NULL) {
         HOSTILE_CHECK(device.lies != 0 || allocations != UINT_MAX || !control_obeys(),
-                      "the driver refuses an honest device");
+                      "the driver refuses an honest device: %s", reason);
     }
     platform_fail_allocations(UINT_MAX);
 }

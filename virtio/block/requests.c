@@ -19,7 +19,8 @@ static const uint8_t types[] = {
 static unsigned add_pieces(struct virtio_block *block, unsigned count,
                            const struct virtio_block_segment *segment)
 {
-    virtio_address address = virtio_platform_dma_address(segment->memory);
+    /* With a pool the data will be in slots, and the number of pieces does not depend on them. */
+    virtio_address address = block->bounces ? 0 : virtio_platform_dma_address(segment->memory);
     uint32_t rest = segment->bytes;
 
     while (rest != 0) {

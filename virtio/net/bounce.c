@@ -13,10 +13,10 @@
 #define FRAME_BYTES_MAX     (VIRTIO_NET_HEADER_BYTES + VIRTIO_NET_GSO_FRAME_MAX + VLAN_TAG_BYTES)
 #define FRAME_SLOTS_MAX     ((FRAME_BYTES_MAX + TRANSMIT_SLOT_BYTES - 1u) / TRANSMIT_SLOT_BYTES)
 
-/* Each direction gets 7/16 of a pair's part of the pool for its slots. The rings take less than the
- * rest, because their sizes follow the numbers of slots. */
-#define SLOTS_SHARE            7u
-#define SLOTS_SHARE_OF         16u
+/* Each direction gets 3/8 of a pair's part of the pool for its slots. The rings take less than the
+ * rest, because their sizes follow the numbers of slots, unless the device dictates them. */
+#define SLOTS_SHARE            3u
+#define SLOTS_SHARE_OF         8u
 #define POOL_BYTES_OF_TX_ENTRY 1024u
 
 _Static_assert(FRAME_SLOTS_MAX <= VIRTIO_NET_FRAME_SEGMENTS_MAX, "net_frame describes the slots");
