@@ -26,6 +26,7 @@ from .test_fuzz import (
     POLLED_OPTIONS,
     POLLED_PROGRAMS,
     PROGRAMS,
+    with_pool,
 )
 
 BUILD = ROOT / "build" / "host-clang"
@@ -302,14 +303,67 @@ POLLED_MUTATIONS = [
     Mutation(
         "reset believed",
         "polled/start.c",
-        "if (!virtio_transport_reset(polled->transport) && polled->transport->queues != 0) {",
-        "if (!virtio_transport_reset(polled->transport) && polled->receive.size == 0) {",
+        "polled->transport->queues != 0) {",
+        "polled->receive.size == 0) {",
     ),
     Mutation(
         "queue without entries",
         "polled/start.c",
         "if (size == 0) {",
         "if (size > ENTRIES) {",
+    ),
+]
+
+# Found with a device that can access only a pool.
+POOL_MUTATIONS = [
+    Mutation(
+        "ring beside the pool",
+        "virtqueue/create.c",
+        "virtio_dma_allocate(queue->pool, ",
+        "virtio_dma_allocate(NULL, ",
+    ),
+    Mutation(
+        "command beside the pool",
+        "net/control.c",
+        "virtio_dma_allocate(device->pair->transport->pool, ",
+        "virtio_dma_allocate(NULL, ",
+    ),
+    Mutation(
+        "frame read in the pool",
+        "net/bounce.c",
+        "        memcpy(buffer->memory + ",
+        "        if (*(volatile uint8_t *)slot->memory == 0xff) { continue; }\n"
+        "        memcpy(buffer->memory + ",
+    ),
+    Mutation(
+        "room of a receive buffer",
+        "net/bounce.c",
+        "room < net->receive_slots.bytes ? room : net->receive_slots.bytes",
+        "net->receive_slots.bytes",
+    ),
+    Mutation(
+        "frame of several slots",
+        "pool/bounce.c",
+        "(struct virtio_bounce_place){.slot = place->slot->next}",
+        "(struct virtio_bounce_place){.slot = place->slot}",
+    ),
+    Mutation(
+        "slots of a sent frame",
+        "pool/bounce.c",
+        "        give(bounce, chain);\n        chain = next;",
+        "        give(bounce, chain);\n        chain = NULL;",
+    ),
+    Mutation(
+        "buffers with the slots of a reset queue",
+        "net/stop.c",
+        "        if (net->bounces) {\n            token",
+        "        if (false) {\n            token",
+    ),
+    Mutation(
+        "frame with more slots than the ring has entries",
+        "net/transmit.c",
+        " || !net_bounce_fits(net, bytes)) {",
+        ") {",
     ),
 ]
 
@@ -377,10 +431,16 @@ def name_of(mutation: Mutation) -> str:
     """Return the name of the mutation's test."""
     if mutation in POLLED_MUTATIONS:
         return f"polled: {mutation.name}"
+    if mutation in POOL_MUTATIONS:
+        return f"pool: {mutation.name}"
     return f"block: {mutation.name}" if mutation in BLOCK_MUTATIONS else mutation.name
 
 
-@pytest.mark.parametrize("mutation", [*MUTATIONS, *POLLED_MUTATIONS, *BLOCK_MUTATIONS], ids=name_of)
+@pytest.mark.parametrize(
+    "mutation",
+    [*MUTATIONS, *POLLED_MUTATIONS, *POOL_MUTATIONS, *BLOCK_MUTATIONS],
+    ids=name_of,
+)
 def test_mutated_text_exists(mutation: Mutation) -> None:
     """Without --long, this test notices changes of the driver that a mutation no longer fits."""
     assert mutated(mutation) != ""
@@ -437,8 +497,8 @@ def found_by_cases(mutation: Mutation, folder: Path) -> bool:
     )
 
 
-def found_by_fuzzer(mutation: Mutation, folder: Path) -> bool:
-    program = build(mutation, folder, PROGRAM, "fuzzed_driver")
+def found_by_fuzzer(mutation: Mutation, folder: Path, fuzzer: Path = PROGRAM) -> bool:
+    program = build(mutation, folder, fuzzer, "fuzzed_driver")
     corpus = folder / "corpus"
     corpus.mkdir()
     unpack(corpus)
@@ -452,6 +512,14 @@ def test_missing_check_is_found(mutation: Mutation, log_folder: Path) -> None:
     shutil.rmtree(log_folder, ignore_errors=True)
     by_fuzzer = found_by_fuzzer(mutation, log_folder / "fuzzer")
     assert by_fuzzer or found_by_cases(mutation, log_folder / "cases")
+
+
+@pytest.mark.long
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("mutation", POOL_MUTATIONS, ids=name_of)
+def test_missing_check_with_a_pool_is_found(mutation: Mutation, log_folder: Path) -> None:
+    shutil.rmtree(log_folder, ignore_errors=True)
+    assert found_by_fuzzer(mutation, log_folder / "fuzzer", with_pool(PROGRAM))
 
 
 def found_by_unit_test(mutation: Mutation, folder: Path) -> bool:

@@ -41,8 +41,11 @@ _FUZZERS = (
     "tests/hostile/client/fuzz_network",
     "tests/hostile/client/fuzz_storage",
     "tests/hostile/fuzz_block",
+    "tests/hostile/fuzz_block_pool",
     "tests/hostile/fuzz_driver",
+    "tests/hostile/fuzz_driver_pool",
     "tests/hostile/fuzz_polled",
+    "tests/hostile/fuzz_polled_pool",
 )
 _BROWSER = frozenset({"browser"})
 _SUITES = {
