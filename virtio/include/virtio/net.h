@@ -10,8 +10,12 @@
  * Life of a transmit packet:
  *     owner, virtio_net_transmit(), driver and device, virtio_net_transmitted(), owner
  *
- * Nothing is copied. The counters in virtio_net_statistics balance: every buffer and packet that
- * the driver took was returned or is in one of its queues.
+ * Nothing is copied, unless the transport has a pool (virtio/pool.h): then the driver copies
+ * received frames from the pool before it reads them, and packets into it, and the memory of the
+ * owner's buffers and packets need not be shared with the device. The numbers of buffers, and of
+ * pairs, are limited by the pool; each pair needs VIRTIO_POOL_BYTES_MIN. The counters in
+ * virtio_net_statistics balance: every buffer and packet that the driver took was returned or is in
+ * one of its queues.
  *
  * Pairs. A `struct virtio_net` is one pair of a receive and a transmit queue, with buffers,
  * counters and a bottom half of its own. A device can have several pairs
@@ -174,7 +178,8 @@ struct virtio_net_parameters {
     bool deferred;             /* the handler moves none, it only wakes the bottom half, which moves
                                   interrupt_budget of them again and again. It releases the platform
                                   lock between its steps: take used chains (16 at most), expose
-                                  buffers (16 at most), notify the device */
+                                  buffers (16 at most), notify the device. Always so with a pool,
+                                  because the handler must not copy frames */
     uint32_t receive_bytes;    /* minimum capacity of a receive buffer; 0: VIRTIO_NET_RECEIVE_BYTES.
                                   A device's MTU is accepted only if its frames fit into a buffer,
                                   or MRG_RXBUF is accepted too */
@@ -187,7 +192,8 @@ struct virtio_net_parameters {
     void *const *contexts;     /* contexts of the operations, one for each of the queue_pairs; NULL:
                                   `context` for all. Not needed after creation */
     bool vlan_filter;          /* accept VIRTIO_NET_F_CTRL_VLAN, see virtio/net_control.h */
-    bool polling;              /* frames are moved by virtio/net_burst.h only, without interrupts */
+    bool polling;              /* frames are moved by virtio/net_burst.h only, without interrupts;
+                                  not with a pool */
 };
 
 /*
@@ -249,8 +255,8 @@ struct virtio_net *virtio_net_pair(struct virtio_net *net, unsigned index);
  * half running.
  */
 bool virtio_net_stop(struct virtio_net *net);
-/* Frees the driver, after virtio_net_stop() returned true and virtio_net_transmitted() NULL. Thread
- * context. */
+/* Frees the driver, after virtio_net_stop() returned true and virtio_net_transmitted() NULL, and no
+ * call of virtio_net_transmit() is running: with a pool it releases the lock. Thread context. */
 void virtio_net_free(struct virtio_net *net);
 
 /*
