@@ -5,6 +5,7 @@
  */
 #include "net_balance.h"
 #include "owner.h"
+#include "virtio/net_polled.h"
 #include <limits.h>
 #include <string.h>
 
@@ -449,6 +450,70 @@ static void device_breaks_while_copying(void **state)
     }
 }
 
+/* The smallest pool has room for each driver, one after the other. */
+static void both_drivers_in_turn(void **state)
+{
+    struct virtio_polled *polled;
+
+    (void)state;
+    virtio_pool_init(&pool, memory, SMALLEST);
+    polled = virtio_polled_create(&pool);
+    assert_non_null(polled);
+    assert_int_equal(virtio_pool_free_bytes(&pool), SMALLEST);
+    for (unsigned round = 0; round < 3; round++) {
+        const char *reason = NULL;
+
+        fake_pool = &pool;
+        owner_prepare(&owner, FAKE_PCI, 3);
+        fake_allocations = 1; /* the polled driver */
+        owner_start(&owner);
+        assert_true(owner_inject(&owner, 60));
+        owner_settle(&owner);
+        assert_true(virtio_net_stop(owner.net));
+        virtio_net_free(owner.net);
+        assert_int_equal(virtio_pool_free_bytes(&pool), SMALLEST);
+        assert_true(virtio_polled_start(polled, owner.transport, &reason));
+        assert_true(fake_receive(frame, 60, 0));
+        assert_int_equal(virtio_polled_receive(polled, frame, sizeof(frame)), 60);
+        owner.device.stuck_in_reset = true;
+        assert_false(virtio_polled_stop(polled));
+        assert_true(virtio_pool_free_bytes(&pool) < SMALLEST);
+        owner.device.stuck_in_reset = false;
+        assert_true(virtio_polled_stop(polled));
+        assert_int_equal(virtio_pool_free_bytes(&pool), SMALLEST);
+        fake_allocations--;
+        owner_release(&owner);
+        fake_allocations++;
+    }
+    virtio_polled_destroy(polled);
+    assert_int_equal(fake_allocations, 0);
+}
+
+static void polled_driver_without_memory(void **state)
+{
+    const char *reason = NULL;
+    struct virtio_polled *polled;
+
+    (void)state;
+    prepare(FAKE_PCI, 3, SMALLEST);
+    polled = virtio_polled_create(&pool);
+    assert_non_null(polled);
+    owner.transport = fake_probe(&owner.mmio, &owner.pci);
+    for (unsigned left = 0; left < 2; left++) {
+        fake_allocations_left = left;
+        assert_false(virtio_polled_start(polled, owner.transport, &reason));
+        fake_allocations_left = UINT_MAX;
+        assert_string_equal(reason, "no memory for the rings in the pool");
+        assert_true(virtio_polled_stop(polled));
+        assert_int_equal(virtio_pool_free_bytes(&pool), SMALLEST);
+    }
+    owner.transport->pool = NULL; /* not the one that the driver was created for */
+    assert_false(virtio_polled_start(polled, owner.transport, &reason));
+    assert_true(virtio_polled_stop(polled));
+    virtio_polled_destroy(polled);
+    owner_release(&owner);
+}
+
 int main(int count, char **arguments)
 {
     const struct CMUnitTest tests[] = {
@@ -468,6 +533,8 @@ int main(int count, char **arguments)
         cmocka_unit_test(sender_holds_the_slots),
         cmocka_unit_test(ring_fills_while_copying),
         cmocka_unit_test(device_breaks_while_copying),
+        cmocka_unit_test(both_drivers_in_turn),
+        cmocka_unit_test(polled_driver_without_memory),
     };
 
     fake_choose_ring(count, arguments);
