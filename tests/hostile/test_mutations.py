@@ -325,7 +325,7 @@ POOL_MUTATIONS = [
     Mutation(
         "command beside the pool",
         "net/control.c",
-        "virtio_dma_allocate(device->pair->transport->pool, ",
+        "virtio_dma_allocate(device->pool, ",
         "virtio_dma_allocate(NULL, ",
     ),
     Mutation(
@@ -474,7 +474,8 @@ def build(mutation: Mutation, folder: Path, program: Path, driver: str) -> Path:
         for library in (
             program.parent / f"lib{driver}.a.p",
             program.parent / "libhostile_harness.a.p",
-            *MODELS.glob("*/lib*_model.a.p"),
+            MODELS / "pci" / "libpci_model.a.p",
+            MODELS / "virtio" / "libvirtio_model.a.p",
             program.parent / f"{program.name}.p",
         )
         for path in library.glob("*.o")

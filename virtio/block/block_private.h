@@ -43,8 +43,8 @@ struct virtio_block {
     struct block_slot *slots;                       /* requests_max */
     virtio_address slots_address;
     struct virtqueue_segment pieces[BLOCK_PIECES_MAX]; /* of the request that is submitted */
-    bool bounces; /* the transport has a pool: data is copied to and from slots in it */
-    struct virtio_bounce data;
+    struct virtio_pool *pool;  /* the transport's when the driver was created; NULL: none */
+    struct virtio_bounce data; /* with a pool */
     struct virtio_bounce_slot **chains; /* requests_max: of the request with each number of a slot,
                                            NULL: it has no data */
 };

@@ -8,14 +8,13 @@
 
 bool block_bounce_plan(struct virtio_block *block, const char **reason)
 {
-    size_t fit = virtio_pool_free_bytes(block->transport->pool) / POOL_BYTES_OF_REQUEST;
+    size_t fit = virtio_pool_free_bytes(block->pool) / POOL_BYTES_OF_REQUEST;
 
     if (fit < VIRTIO_POOL_BYTES_MIN / POOL_BYTES_OF_REQUEST) {
         *reason = "its pool has too little free memory";
         return false;
     }
     block->requests_max = fit < block->requests_max ? (uint16_t)fit : block->requests_max;
-    block->bounces = true;
     return true;
 }
 
@@ -29,15 +28,14 @@ bool block_bounce_create(struct virtio_block *block, const char **reason)
     if (geometry->segment_bytes_max > SLOT_BYTES_MAX) {
         geometry->segment_bytes_max = SLOT_BYTES_MAX;
     }
-    fit = virtio_pool_free_bytes(block->transport->pool) / geometry->segment_bytes_max;
+    fit = virtio_pool_free_bytes(block->pool) / geometry->segment_bytes_max;
     if (geometry->segments_max > fit) {
         geometry->segments_max = (uint32_t)fit;
     }
     *reason = "no memory for data in its pool";
     block->chains = virtio_platform_allocate(sizeof(*block->chains) * block->requests_max);
     return block->chains != NULL && fit != 0 &&
-           virtio_bounce_create(&block->data, block->transport->pool,
-                                (uint16_t)(fit < wanted ? fit : wanted),
+           virtio_bounce_create(&block->data, block->pool, (uint16_t)(fit < wanted ? fit : wanted),
                                 geometry->segment_bytes_max);
 }
 

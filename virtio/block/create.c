@@ -30,7 +30,7 @@ static bool create_queue(struct virtio_block *block, const char **reason)
         .size = ring_size(block),
         .features = block->features,
         .alignment = block->transport->legacy ? VIRTIO_LEGACY_ALIGNMENT : 0,
-        .pool = block->transport->pool,
+        .pool = block->pool,
     };
     uint32_t pieces = options.size < BLOCK_PIECES_MAX ? options.size : BLOCK_PIECES_MAX;
 
@@ -53,9 +53,8 @@ static bool create_queue(struct virtio_block *block, const char **reason)
 
 static bool create_slots(struct virtio_block *block, const char **reason)
 {
-    block->slots =
-        virtio_dma_allocate(block->transport->pool, block->requests_max * sizeof(*block->slots),
-                            sizeof(*block->slots), &block->slots_address);
+    block->slots = virtio_dma_allocate(block->pool, block->requests_max * sizeof(*block->slots),
+                                       sizeof(*block->slots), &block->slots_address);
     if (block->slots == NULL) {
         *reason = "no memory for requests";
         return false;
@@ -86,12 +85,13 @@ static bool enable_queue(struct virtio_block *block, const char **reason)
 
 static bool start_device(struct virtio_block *block, uint64_t features_off, const char **reason)
 {
-    if (block->transport->pool != NULL && !block_bounce_plan(block, reason)) {
+    if (block->pool != NULL && !block_bounce_plan(block, reason)) {
         return false;
     }
     if (!virtio_transport_begin(block->transport, reason) ||
         !block_negotiate(block, features_off, reason) || !create_queue(block, reason) ||
-        !create_slots(block, reason) || (block->bounces && !block_bounce_create(block, reason)) ||
+        !create_slots(block, reason) ||
+        (block->pool != NULL && !block_bounce_create(block, reason)) ||
         !enable_queue(block, reason)) {
         return false;
     }
@@ -118,6 +118,7 @@ struct virtio_block *virtio_block_create(struct virtio_transport *transport,
         return NULL;
     }
     block->transport = transport;
+    block->pool = transport->pool;
     block->operations = operations;
     block->context = context;
     block->requests_max =
@@ -187,8 +188,7 @@ void virtio_block_free(struct virtio_block *block)
         virtqueue_destroy(&block->queue);
     }
     if (block->slots != NULL) {
-        virtio_dma_free(block->transport->pool, block->slots,
-                        block->requests_max * sizeof(*block->slots));
+        virtio_dma_free(block->pool, block->slots, block->requests_max * sizeof(*block->slots));
     }
     block_bounce_free(block);
     virtio_platform_free(block, sizeof(*block));

@@ -20,7 +20,7 @@ static unsigned add_pieces(struct virtio_block *block, unsigned count,
                            const struct virtio_block_segment *segment)
 {
     /* With a pool the data will be in slots, and the number of pieces does not depend on them. */
-    virtio_address address = block->bounces ? 0 : virtio_platform_dma_address(segment->memory);
+    virtio_address address = block->pool != NULL ? 0 : virtio_platform_dma_address(segment->memory);
     uint32_t rest = segment->bytes;
 
     while (rest != 0) {
@@ -142,7 +142,7 @@ enum virtio_block_answer virtio_block_submit(struct virtio_block *block,
     enum virtio_block_answer answer = VIRTIO_BLOCK_STOPPED;
     virtio_lock_state state;
 
-    if (block->bounces) {
+    if (block->pool != NULL) {
         return submit_copy(block, request);
     }
     state = virtio_platform_lock();
@@ -201,7 +201,7 @@ struct virtio_block_request *virtio_block_finished(struct virtio_block *block)
         block->statistics.finished++;
     }
     virtio_platform_unlock(state);
-    if (request != NULL && block->bounces) {
+    if (request != NULL && block->pool != NULL) {
         block_bounce_finish(block, request);
     }
     return request;

@@ -42,7 +42,7 @@ static uint32_t receive_slot_bytes(const struct virtio_net *net)
 bool net_bounce_plan(struct virtio_net *net, const char **reason)
 {
     struct virtio_net_parameters *parameters = &net->parameters;
-    size_t share = virtio_pool_free_bytes(net->transport->pool) / net->device->room;
+    size_t share = virtio_pool_free_bytes(net->device->pool) / net->device->room;
     size_t slots_bytes = share / SLOTS_SHARE_OF * SLOTS_SHARE;
     size_t receive_slots = slots_bytes / receive_slot_bytes(net);
     size_t entries = share / POOL_BYTES_OF_TX_ENTRY;
@@ -95,7 +95,7 @@ uint64_t net_bounce_refused(struct virtio_net *net)
 
 bool net_bounce_create(struct virtio_net *net, const char **reason)
 {
-    struct virtio_pool *pool = net->transport->pool;
+    struct virtio_pool *pool = net->device->pool;
     size_t fit = net->transmit_slots_bytes / TRANSMIT_SLOT_BYTES;
     unsigned size = net->transmit.ring.size;
     unsigned count = fit < 2u * size ? (unsigned)fit : 2u * size;

@@ -22,8 +22,8 @@ enum { VLAN_ADD, VLAN_DELETE };
 
 bool net_control_create(struct net_device *device)
 {
-    device->command = virtio_dma_allocate(device->pair->transport->pool, ANSWER + 1,
-                                          sizeof(uint64_t), &device->command_address);
+    device->command =
+        virtio_dma_allocate(device->pool, ANSWER + 1, sizeof(uint64_t), &device->command_address);
     return device->command != NULL;
 }
 
@@ -31,7 +31,7 @@ void net_control_free(struct net_device *device)
 {
     virtqueue_destroy(&device->control.ring);
     if (device->command != NULL) {
-        virtio_dma_free(device->pair->transport->pool, device->command, ANSWER + 1);
+        virtio_dma_free(device->pool, device->command, ANSWER + 1);
     }
 }
 

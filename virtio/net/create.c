@@ -67,7 +67,7 @@ static bool create_ring(struct virtio_net *net, struct net_queue *queue, uint16_
         .by_index = queue == &net->transmit && net->parameters.polling,
         /* kvmtool reports the length of the whole command. */
         .length_clamped = queue == &net->device->control,
-        .pool = transport->pool,
+        .pool = net->device->pool,
     };
 
     if (limit == 0) {
@@ -203,7 +203,7 @@ static bool start_device(struct net_device *device, const char **reason)
 {
     struct virtio_net *net = &device->pair[0];
 
-    if (net->transport->pool != NULL && !net_bounce_plan(net, reason)) {
+    if (device->pool != NULL && !net_bounce_plan(net, reason)) {
         return false;
     }
     if (!virtio_transport_begin(net->transport, reason) || !net_negotiate(net, reason) ||
@@ -253,6 +253,7 @@ struct virtio_net *virtio_net_create(struct virtio_transport *transport,
         return NULL;
     }
     device->room = room;
+    device->pool = transport->pool;
     device->pairs = 1;
     net = &device->pair[0];
     net->device = device;

@@ -11,7 +11,8 @@
  *   - the receive queue's interrupt is enabled, and there is no used buffer that it would not be
  *     raised for;
  *   - the transmit queue's interrupt is armed if a frame waits in the send queue, and, after each
- *     flush, if transmit_threshold packets or more are with the device.
+ *     flush, if transmit_threshold packets or more are with the device. With a pool it may be that
+ *     no packet is with the device, and a thread copies one: it arms the interrupt afterwards.
  * So every used buffer is followed by a run of the handler or of the bottom half. Each function
  * that releases the lock keeps this; net_transmit_settle() and virtio_net_bottom_half() establish
  * it.
@@ -182,9 +183,10 @@ struct virtio_net {
 /* Common to all pairs. Written at start and stop, by the pair that detects a failure, and by pair
  * 0, which handles configuration changes. */
 struct net_device {
-    const char *broken;      /* reason, a static text; NULL: not broken */
-    bool memory_with_device; /* enabling queues was begun, and the device not reset since */
-    bool link_up;            /* the state that was read last */
+    struct virtio_pool *pool; /* the transport's when the driver was created */
+    const char *broken;       /* reason, a static text; NULL: not broken */
+    bool memory_with_device;  /* enabling queues was begun, and the device not reset since */
+    bool link_up;             /* the state that was read last */
     bool has_mac;
     uint8_t mac[6];
     uint16_t mtu_offered;     /* the device's MTU; 0: none, or it cannot be read */

@@ -190,6 +190,7 @@ static void reset_that_is_not_confirmed(void **state)
     assert_false(virtio_block_stop(block));
     virtio_block_free(block);
     assert_int_equal(virtio_pool_free_bytes(&pool), free_bytes);
+    mmio.transport.pool = NULL; /* the owner probes again */
     disk.device.stuck_in_reset = false;
     assert_true(virtio_block_stop(block));
     assert_ptr_equal(virtio_block_finished(block), &requests[0]);
