@@ -139,6 +139,14 @@ static inline unsigned receive_share_of(struct virtio_net *net, unsigned budget)
     return share;
 }
 
+static inline unsigned serve_transmit(struct virtio_net *net, unsigned budget,
+                                      virtio_lock_state *state)
+{
+    unsigned moved = net_transmit_service(net, budget);
+
+    return state == NULL ? moved : moved + net_transmit_copies(net, budget - moved, state);
+}
+
 /*
  * Moves at most `budget` descriptors and returns how many. The transmit side comes first, so that
  * waiting frames are sent before received ones are handled (paper, 3.2, steps 1-4), but leaves half
@@ -150,7 +158,7 @@ static unsigned serve_queues(struct virtio_net *net, unsigned budget, virtio_loc
 {
     unsigned receive_share = receive_share_of(net, budget);
     unsigned transmit_share = budget - receive_share;
-    unsigned moved = net_transmit_service(net, transmit_share, state);
+    unsigned moved = serve_transmit(net, transmit_share, state);
     bool transmit_has_more = moved == transmit_share;
 
     if (net_allow_interrupts(net, state)) {
@@ -161,7 +169,7 @@ static unsigned serve_queues(struct virtio_net *net, unsigned budget, virtio_loc
         }
     }
     if (transmit_has_more && moved < budget && net_allow_interrupts(net, state)) {
-        moved += net_transmit_service(net, budget - moved, state);
+        moved += serve_transmit(net, budget - moved, state);
         if (net->state == NET_RUNNING) {
             net_kick(net, &net->transmit);
         }

@@ -324,10 +324,12 @@ void net_receive_short(struct virtio_net *net);
 void net_receive_expose(struct virtio_net *net);
 
 /* Takes finished packets out of the ring and adds waiting ones, at most `budget` in all. Does not
- * publish them. Returns the number of packets moved. `state`: of the bottom half's lock, which is
- * released while a waiting packet is copied to a pool; NULL: none is copied. The driver may not be
- * running any more afterwards. */
-unsigned net_transmit_service(struct virtio_net *net, unsigned budget, virtio_lock_state *state);
+ * publish them. Returns the number of packets moved. */
+unsigned net_transmit_service(struct virtio_net *net, unsigned budget);
+/* With a pool: copies waiting packets to the ring, at most `budget`. Does not publish them. Returns
+ * their number. Only the bottom half calls it, with `state` of its lock, which is released while a
+ * packet is copied. The driver may not be running any more afterwards. */
+unsigned net_transmit_copies(struct virtio_net *net, unsigned budget, virtio_lock_state *state);
 /* Returns true if so many packets are with the device, or a packet waits, that a transmit interrupt
  * is necessary. */
 bool net_transmit_needs_interrupt(const struct virtio_net *net);

@@ -9,6 +9,10 @@
 #include "virtio/net_burst.h"
 #include <string.h>
 
+/* The steps of a sender are compiled twice: packets that are copied to a pool take a path of their
+ * own, and undivided the steps take fewer instructions. */
+#define ALWAYS_INLINE inline __attribute__((always_inline))
+
 /* Attempts to arm an interrupt for a device that finishes packets meanwhile, before the bottom half
  * is woken instead. */
 #define SETTLE_TRIES 2u
@@ -70,8 +74,8 @@ static bool has_vlan_tag(const uint8_t *frame)
 }
 
 /* Checks the rules of net.h (5.1.4.2, 5.1.6.2.1). */
-static bool packet_valid(const struct virtio_net *net, const struct virtio_net_packet *packet,
-                         uint64_t bytes)
+static ALWAYS_INLINE bool packet_valid(const struct virtio_net *net,
+                                       const struct virtio_net_packet *packet, uint64_t bytes)
 {
     uint32_t limit = (uint32_t)net->mtu + ETHERNET_HEADER_BYTES;
 
@@ -92,7 +96,8 @@ static bool packet_valid(const struct virtio_net *net, const struct virtio_net_p
 }
 
 /* Writes struct virtio_net_hdr (5.1.6.2) in front of the frame. */
-static void write_header(const struct virtio_net *net, const struct virtio_net_packet *packet)
+static ALWAYS_INLINE void write_header(const struct virtio_net *net,
+                                       const struct virtio_net_packet *packet)
 {
     struct net_header header = {0};
 
@@ -155,7 +160,7 @@ static unsigned collect_finished(struct virtio_net *net, unsigned limit)
     struct virtqueue_item items[NET_BATCH];
     unsigned count = virtqueue_take_batch(&net->transmit.ring, items, limit);
 
-    if (net->bounces) {
+    if (count != 0 && net->bounces) {
         net_bounce_finished(&net->transmit_slots, items, count);
     }
     for (unsigned i = 0; i < count; i++) {
@@ -165,31 +170,37 @@ static unsigned collect_finished(struct virtio_net *net, unsigned limit)
     return count;
 }
 
-/* Sends the first waiting packet. Returns false if that is not possible now. With a pool only the
- * bottom half does so: the packet stays the first one while it is copied, so that no other packet
- * overtakes it, and no other thread sends it. */
-static bool send_first(struct virtio_net *net, virtio_lock_state *state)
-{
-    struct virtio_net_packet *packet = net->waiting.first;
-
-    if (net->bounces) {
-        return state != NULL && copy_into_ring(net, packet, net_bounce_frame_bytes(packet), state);
-    }
-    return describe_frame(net, packet) && put_into_ring(net, packet);
-}
-
-static unsigned send_waiting(struct virtio_net *net, unsigned limit, virtio_lock_state *state)
+/* With a pool only net_transmit_copies() sends waiting packets. */
+static unsigned send_waiting(struct virtio_net *net, unsigned limit)
 {
     unsigned count = 0;
 
-    while (count < limit && net->waiting.first != NULL && send_first(net, state)) {
+    while (count < limit && net->waiting.first != NULL && !net->bounces &&
+           describe_frame(net, net->waiting.first) && put_into_ring(net, net->waiting.first)) {
         (void)packet_list_take(&net->waiting);
         count++;
     }
     return count;
 }
 
-unsigned net_transmit_service(struct virtio_net *net, unsigned budget, virtio_lock_state *state)
+unsigned net_transmit_copies(struct virtio_net *net, unsigned budget, virtio_lock_state *state)
+{
+    unsigned count = 0;
+
+    while (count < budget && net->bounces && net->waiting.first != NULL) {
+        /* The packet stays the first one while it is copied, so that no other one overtakes it. */
+        struct virtio_net_packet *packet = net->waiting.first;
+
+        if (!copy_into_ring(net, packet, net_bounce_frame_bytes(packet), state)) {
+            break;
+        }
+        (void)packet_list_take(&net->waiting);
+        count++;
+    }
+    return count;
+}
+
+unsigned net_transmit_service(struct virtio_net *net, unsigned budget)
 {
     unsigned moved = 0;
     unsigned limit;
@@ -202,8 +213,8 @@ unsigned net_transmit_service(struct virtio_net *net, unsigned budget, virtio_lo
         limit = net_at_most(net->waiting.first == NULL ? limit : (limit + 1) / 2, NET_BATCH);
         count = collect_finished(net, limit);
         moved += count;
-        moved += send_waiting(net, budget - moved, state);
-    } while (count == limit && moved < budget && net->state == NET_RUNNING);
+        moved += send_waiting(net, budget - moved);
+    } while (count == limit && moved < budget);
     return moved;
 }
 
@@ -241,7 +252,7 @@ void net_transmit_settle(struct virtio_net *net)
             net_wake(net);
             return;
         }
-        (void)net_transmit_service(net, net->parameters.interrupt_budget, NULL);
+        (void)net_transmit_service(net, net->parameters.interrupt_budget);
         net_check_queues(net);
     }
 }
@@ -280,7 +291,7 @@ static bool accept_packet(struct virtio_net *net, struct virtio_net_packet *pack
     }
     /* Collecting finished packets may make an interrupt unnecessary. */
     if (net_transmit_needs_interrupt(net)) {
-        (void)net_transmit_service(net, NET_BATCH, NULL);
+        (void)net_transmit_service(net, NET_BATCH);
         net_check_queues(net);
         if (net->state != NET_RUNNING) {
             return false;
@@ -329,7 +340,7 @@ struct virtio_net_packet *virtio_net_transmitted(struct virtio_net *net)
     struct virtio_net_packet *packet;
 
     if (net->transmitted.first == NULL && net->state == NET_RUNNING) {
-        unsigned moved = net_transmit_service(net, net->parameters.interrupt_budget, NULL);
+        unsigned moved = net_transmit_service(net, net->parameters.interrupt_budget);
 
         net_check_queues(net);
         if (moved != 0) {
