@@ -31,7 +31,8 @@ from .test_fuzz import (
 
 BUILD = ROOT / "build" / "host-clang"
 MODELS = BUILD / "tests" / "hardware_models"
-UNIT_TEST = BUILD / "tests" / "unit" / "virtio" / "test_virtio_net_polled"
+POLLED_TEST = BUILD / "tests" / "unit" / "virtio" / "test_virtio_net_polled"
+POOL_TEST = POLLED_TEST.with_name("test_virtio_net_pool")
 CASES = [PROGRAM.with_name(f"test_hostile_{name}") for name in ("cases", "net_cases")]
 
 
@@ -515,28 +516,29 @@ def test_missing_check_is_found(mutation: Mutation, log_folder: Path) -> None:
     assert by_fuzzer or found_by_cases(mutation, log_folder / "cases")
 
 
-@pytest.mark.long
-@pytest.mark.timeout(1800)
-@pytest.mark.parametrize("mutation", POOL_MUTATIONS, ids=name_of)
-def test_missing_check_with_a_pool_is_found(mutation: Mutation, log_folder: Path) -> None:
-    shutil.rmtree(log_folder, ignore_errors=True)
-    assert found_by_fuzzer(mutation, log_folder / "fuzzer", with_pool(PROGRAM))
-
-
-def found_by_unit_test(mutation: Mutation, folder: Path) -> bool:
-    """Link the unit test of the polled driver with the broken file before the library."""
+def found_by_unit_test(mutation: Mutation, folder: Path, unit_test: Path) -> bool:
+    """Link the unit test with the broken file before the library."""
     object_file = compile_mutated(mutation, folder, BUILD / "virtio" / "libvirtio.a.p")
     libraries = (
         BUILD / "tests" / "unit" / "virtio" / "libfake_device.a",
         BUILD / "virtio" / "libvirtio.a",
         *MODELS.glob("*/lib*_model.a"),
     )
-    (test,) = UNIT_TEST.with_name(f"{UNIT_TEST.name}.p").glob("*.o")
-    linked = folder / UNIT_TEST.name
+    (test,) = unit_test.with_name(f"{unit_test.name}.p").glob("*.o")
+    linked = folder / unit_test.name
     command = ["clang", "-fsanitize=address,undefined", test, object_file, "-o", linked]
     command += ["-Wl,--start-group", *libraries, "-lcmocka", "-Wl,--end-group"]
     subprocess.run([str(word) for word in command], check=True)
     return subprocess.run([linked], capture_output=True, check=False).returncode != 0
+
+
+@pytest.mark.long
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("mutation", POOL_MUTATIONS, ids=name_of)
+def test_missing_check_with_a_pool_is_found(mutation: Mutation, log_folder: Path) -> None:
+    shutil.rmtree(log_folder, ignore_errors=True)
+    by_fuzzer = found_by_fuzzer(mutation, log_folder / "fuzzer", with_pool(PROGRAM))
+    assert by_fuzzer or found_by_unit_test(mutation, log_folder, POOL_TEST)
 
 
 @pytest.mark.long
@@ -546,7 +548,9 @@ def test_missing_check_of_the_polled_driver_is_found(mutation: Mutation, log_fol
     shutil.rmtree(log_folder, ignore_errors=True)
     program = build(mutation, log_folder / "fuzzer", POLLED, "fuzzed_driver")
     done = run_fuzzer(program, log_folder, POLLED_PROGRAMS, 1, POLLED_OPTIONS, None)
-    assert done.returncode != 0 or found_by_unit_test(mutation, log_folder), done.stdout
+    assert done.returncode != 0 or found_by_unit_test(mutation, log_folder, POLLED_TEST), (
+        done.stdout
+    )
 
 
 @pytest.mark.long
