@@ -18,7 +18,7 @@ from elftools.elf.sections import SymbolTableSection
 from bulkhead.paths import ROOT
 
 VIRTIO = ROOT / "virtio"
-FOLDERS = ("net", "transport", "virtqueue")
+FOLDERS = ("net", "pool", "transport", "virtqueue")
 PROCESSORS = {
     "aarch64": ("--target=aarch64-none-elf",),
     "armv7-m": ("--target=thumbv7m-none-eabi", "-mcpu=cortex-m3"),
