@@ -44,7 +44,8 @@ bool net_bounce_plan(struct virtio_net *net, const char **reason)
     struct virtio_net_parameters *parameters = &net->parameters;
     size_t share = virtio_pool_free_bytes(net->device->pool) / net->device->room;
     size_t slots_bytes = share / SLOTS_SHARE_OF * SLOTS_SHARE;
-    size_t receive_slots = slots_bytes / receive_slot_bytes(net);
+    size_t receive_slots =
+        parameters->receive_bytes <= slots_bytes ? slots_bytes / receive_slot_bytes(net) : 0;
     size_t entries = share / POOL_BYTES_OF_TX_ENTRY;
 
     if (parameters->polling) {
