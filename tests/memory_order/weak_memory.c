@@ -4,8 +4,12 @@
  * over the decisions. A decision is taken before each access to a shared word (which thread
  * continues) and in each load (which message it returns). Of executions that differ only in the
  * order of independent accesses, sleep sets leave one (Godefroid, 1996).
+ *
+ * Each thread has a stack, which makecontext() prepares once. Threads change by _longjmp(), because
+ * swapcontext() saves and restores the mask of signals with two system calls.
  */
 #include "weak_memory.h"
+#include <setjmp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <ucontext.h>
@@ -56,7 +60,7 @@ struct operation {
 };
 
 struct thread {
-    ucontext_t context;
+    jmp_buf context;
     struct operation next;
     struct view known;    /* now */
     struct view released; /* at the last release fence */
@@ -103,7 +107,8 @@ static unsigned depth;   /* number of decisions of this execution so far */
 static unsigned decided; /* number of them repeated from the last execution */
 static unsigned sleeping;
 static const char *error;
-static ucontext_t scheduler;
+static jmp_buf scheduler;
+static jmp_buf beginnings[MODEL_THREADS]; /* of the threads' stacks */
 static const struct model_program *current;
 static _Alignas(16) uint8_t stacks[MODEL_THREADS][STACK_BYTES];
 
@@ -111,8 +116,7 @@ static _Alignas(16) uint8_t stacks[MODEL_THREADS][STACK_BYTES];
 static void __attribute__((noreturn)) end_execution(const char *what)
 {
     error = what;
-    setcontext(&scheduler);
-    abort();
+    _longjmp(scheduler, 1);
 }
 
 void model_fail(const char *what)
@@ -122,10 +126,9 @@ void model_fail(const char *what)
 
 static void join(struct view *view, const struct view *with, bool steps)
 {
-    for (unsigned i = 0; i < word_count; i++) {
-        if (view->word[i] < with->word[i]) {
-            view->word[i] = with->word[i];
-        }
+    /* All words, also those without a location: a constant number is quicker. */
+    for (unsigned i = 0; i < WORDS_MAX; i++) {
+        view->word[i] = view->word[i] < with->word[i] ? with->word[i] : view->word[i];
     }
     for (unsigned i = 0; steps && i < MODEL_THREADS; i++) {
         if (view->step[i] < with->step[i]) {
@@ -265,10 +268,10 @@ static void step(struct operation operation)
         end_execution(NULL); /* other executions cover the rest */
     }
     running = next;
-    if (next != self) {
-        swapcontext(&threads[self].context, &threads[next].context);
+    if (next != self && _setjmp(threads[self].context) == 0) {
+        _longjmp(threads[next].context, 1);
     }
-    threads[self].known.step[self]++;
+    threads[running].known.step[running]++;
 }
 
 static unsigned word_of(const void *location)
@@ -602,8 +605,10 @@ void model_share(const void *location, unsigned bytes)
     if (word_count == WORDS_MAX) {
         abort();
     }
-    *word = (struct word){.location = location, .bytes = bytes, .count = 1};
-    word->message[0].value = plain_load(location, bytes);
+    word->location = location;
+    word->bytes = bytes;
+    word->count = 1;
+    word->message[0] = (struct message){.value = plain_load(location, bytes)};
     word_count++;
 }
 
@@ -614,10 +619,33 @@ static void run_thread(void)
     abort(); /* this thread is never chosen again */
 }
 
-static void run_once(void)
+/* The first frame of a thread's stack: each execution of the thread begins here. */
+static void begin_thread(void)
 {
-    volatile bool first = true;
+    if (_setjmp(beginnings[running]) == 0) {
+        _longjmp(scheduler, 1);
+    }
+    run_thread();
+}
 
+static void prepare_stacks(void)
+{
+    for (running = 0; running < MODEL_THREADS; running++) {
+        ucontext_t context;
+
+        getcontext(&context);
+        context.uc_stack.ss_sp = stacks[running];
+        context.uc_stack.ss_size = STACK_BYTES;
+        makecontext(&context, begin_thread, 0);
+        if (_setjmp(scheduler) == 0) {
+            setcontext(&context);
+            abort();
+        }
+    }
+}
+
+static void prepare_execution(void)
+{
     memset(threads, 0, sizeof(threads));
     memset(&full_fences, 0, sizeof(full_fences));
     memset(events, 0, sizeof(events));
@@ -627,7 +655,6 @@ static void run_once(void)
     depth = 0;
     sleeping = 0;
     error = NULL;
-    started = false;
     running = 0;
     current->prepare();
     for (unsigned i = 0; i < MODEL_THREADS; i++) {
@@ -635,20 +662,20 @@ static void run_once(void)
             threads[i].next.kind = END;
             continue;
         }
-        getcontext(&threads[i].context);
-        threads[i].context.uc_stack.ss_sp = stacks[i];
-        threads[i].context.uc_stack.ss_size = STACK_BYTES;
-        makecontext(&threads[i].context, run_thread, 0);
+        memcpy(threads[i].context, beginnings[i], sizeof(jmp_buf));
         /* The first step of each thread leads to its first access. */
         threads[i].next = (struct operation){.kind = STORE, .place = WORDS_MAX + EVENTS_MAX + i};
     }
+}
+
+static void run_once(void)
+{
+    prepare_execution();
     started = true;
-    getcontext(&scheduler);
-    if (first) {
-        first = false;
+    if (_setjmp(scheduler) == 0) {
         running = choose_thread();
         if (running != MODEL_THREADS) {
-            setcontext(&threads[running].context);
+            _longjmp(threads[running].context, 1);
         }
     }
     started = false;
@@ -660,6 +687,7 @@ struct model_result model_explore(const struct model_program *program, uint64_t 
 
     current = program;
     decided = 0;
+    prepare_stacks();
     do {
         if (result.executions++ == limit) {
             result.error = "the limit of executions is exceeded";
