@@ -45,6 +45,16 @@ def read_register(qmp: QmpClient, address: int, size: str = "w") -> int:
     return int(re.split(r":\s*", line.strip())[1], 16)
 
 
+def read_row(qmp: QmpClient, address: int, count: int, size: str) -> list[int]:
+    """Read registers in a row with one command. QEMU reads 64 bits at once where the device allows
+    that, so the registers of a device that does must have 64 bits, or be read one by one."""
+    command = f"xp /{count}{size}x {address:#x}"
+    text = qmp.execute("human-monitor-command", **{"command-line": command})
+    words = [word for line in text.splitlines() for word in line.partition(":")[2].split()]
+    assert len(words) == count, text
+    return [int(word, 16) for word in words]
+
+
 @dataclass(frozen=True)
 class Witness:
     """Reads the state of everything in the machine but the partition `rogue`."""
@@ -72,10 +82,10 @@ class Witness:
         watched = (
             *self._distributor(),
             *self._redistributors(),
-            *self._functions(),
             *((self._base("smmu") + at, _ALL) for at in range(0, _SMMU_BYTES, 4)),
         )
-        return {address: read_register(qmp, address) & mask for address, mask in watched}
+        single = {address: read_register(qmp, address) & mask for address, mask in watched}
+        return single | self._routes() | self._functions()
 
     def pages_of_monitors(self, partition: int) -> set[int]:
         """Return the addresses of the hypervisor's pages that a partition's monitors write."""
@@ -108,16 +118,28 @@ class Witness:
     def _base(self, role: str) -> int:
         return registers(self.layout.board.roles[role])[0][0]
 
-    def _distributor(self) -> Iterator[tuple[int, int]]:
-        base = self._base("interrupt_controller")
-        # The hypervisor changes the routes of its own interrupts as it needs.
+    def _own_interrupts(self) -> set[int]:
+        """Return the rogue's interrupts, and the hypervisor's, which changes their routes as it
+        needs."""
         own = self.layout.places[self.rogue].interrupts | self.layout.board.own_interrupts.keys()
+        return set(own)
+
+    def _distributor(self) -> Iterator[tuple[int, int]]:
+        base, own = self._base("interrupt_controller"), self._own_interrupts()
         for offset, bits in _FIELD_BITS.items():
             for first in range(FIRST_SPI, _INTERRUPTS, 32 // bits):
                 yield base + offset + first * bits // 8, _others(first, bits, own)
-        for interrupt in range(FIRST_SPI, _INTERRUPTS):
-            if interrupt not in own:
-                yield base + _IROUTER + 8 * interrupt, _ALL
+
+    def _routes(self) -> dict[int, int]:
+        """Return the registers with the routes of others' interrupts, which have 64 bits."""
+        own = self._own_interrupts()
+        first = self._base("interrupt_controller") + _IROUTER + 8 * FIRST_SPI
+        routes = read_row(self.guest.qmp(), first, _INTERRUPTS - FIRST_SPI, "g")
+        return {
+            first + 8 * index: route
+            for index, route in enumerate(routes)
+            if FIRST_SPI + index not in own
+        }
 
     def _redistributors(self) -> Iterator[tuple[int, int]]:
         """Yield the registers that a core configures, and the state of its SGIs."""
@@ -128,14 +150,17 @@ class Witness:
                 yield from ((frame + at, _SGIS) for at in (_ISPENDR, _ISACTIVER))
                 yield from ((frame + _IPRIORITYR + at, _ALL) for at in range(0, 32, 4))
 
-    def _functions(self) -> Iterator[tuple[int, int]]:
-        """Yield the configuration space of the host bridge and of all functions the rogue does
+    def _functions(self) -> dict[int, int]:
+        """Return the configuration space of the host bridge and of all functions the rogue does
         not own."""
         own = {address.number for address in self.layout.places[self.rogue].partition.pci}
+        found: dict[int, int] = {}
         for number in range(0, 8 * _DEVICES, 8):
             if number not in own:
-                base = self._base("pci") + number * PAGE_BYTES
-                yield from ((base + at, _ALL) for at in range(0, _CONFIG_BYTES, 4))
+                first = self._base("pci") + number * PAGE_BYTES
+                words = read_row(self.guest.qmp(), first, _CONFIG_BYTES // 4, "w")
+                found |= {first + 4 * index: word for index, word in enumerate(words)}
+        return found
 
 
 def _others(first: int, bits: int, own: Iterable[int]) -> int:
