@@ -5,9 +5,9 @@ Every register of the Distributor, of the rogue's Redistributor and of that of i
 victim, in every width (--long: every byte of their frames); SGIs; ends of interrupts that others
 acknowledged; a core that feigns active interrupts; all of it with direct and with listed
 interrupts. Every register of the functions of two buses (--long: of absent ones and of all buses,
-too), and BARs over foreign ranges. PSCI, and a million calls with random numbers. Every system
-register and instruction that can be encoded; cache maintenance by set and way. Storms of exits, of
-waits, and on the terminal; cores in endless loops.
+too), and BARs over foreign ranges. PSCI, and 100,000 calls with random numbers (--long: a million).
+Every system register and instruction that can be encoded; cache maintenance by set and way. Storms
+of exits, of waits, and on the terminal; cores in endless loops.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _FILTERED = [
     ("ecam 0", r"rogue\| 1 functions answered"),
     ("ecam 1", r"rogue\| 0 functions answered"),
     ("power", r"rogue\| 0 cores started, 0 known"),
-    ("calls 1000000", r"rogue\| 1000000 calls"),
+    ("calls", r"rogue\| 10{5,6} calls"),
     ("channels", r"rogue\| 136 of 136 calls of channels refused"),
     ("cache", ""),
     ("waiting", ""),
@@ -58,8 +58,9 @@ def decoded(run: Run) -> list[range]:
     ]
 
 
-# Of these attacks the default run makes the form that only samples what no register occupies.
-_SAMPLED = ("distributor", "redistributor", "ecam")
+# Of these attacks the default run makes the form that only samples what the hypervisor handles
+# alike: what no register occupies, and rounds, of which it makes a tenth or less.
+_SAMPLED = ("distributor", "redistributor", "ecam", "calls", "cache", "storm")
 
 
 def by_default(attack: str) -> str:
@@ -83,7 +84,7 @@ _ON_INTERRUPTS = ("distributor", "redistributor 0", "sgi", "end", "waiting", "st
 
 @pytest.mark.timeout(600)
 def test_filtered_accesses_affect_no_other_partition(start_guest: StartGuest) -> None:
-    """More than 10 s: one machine for all attacks, a million calls among them."""
+    """More than 10 s: one machine for all attacks, 100,000 calls among them."""
     run = start(start_guest)
     survives_each(run, [attack for attack, _ in _FILTERED])
     for _, said in _FILTERED:
@@ -129,7 +130,7 @@ _ON_A_SHARED_CORE = ("sgi", "end", "waiting", "storm")
 
 @ways(Way.WEIGHTS)
 def test_attacks_on_a_core_shared_by_weights(start_guest: StartGuest, way: Way) -> None:
-    """More than 10 s: a storm of exits on a shared core."""
+    """A storm of exits among them."""
     survives_each(start(start_guest, way=way), _ON_A_SHARED_CORE)
 
 

@@ -4,10 +4,11 @@
 #include "rogue.h"
 #include <arch/hypercalls.h>
 
-#define CALLS       1000000u
-#define IMMEDIATES  1024u
-#define HVC(number) (0xd4000002u | (uint32_t)(number) << 5)
-#define SMC(number) (0xd4000003u | (uint32_t)(number) << 5)
+#define CALLS         1000000u
+#define CALLS_SAMPLED 100000u
+#define IMMEDIATES    1024u
+#define HVC(number)   (0xd4000002u | (uint32_t)(number) << 5)
+#define SMC(number)   (0xd4000003u | (uint32_t)(number) << 5)
 
 /* docs/hypercalls.md: the manager's, and as many numbers behind them. */
 #define ORDERS       12u
@@ -86,7 +87,11 @@ static bool stops_or_suspends(uint32_t function)
 void attack_calls(uint64_t where)
 {
     const uint32_t *code = make_code();
-    uint64_t calls = where != 0 ? where : CALLS;
+    uint64_t calls = attack_samples ? CALLS_SAMPLED : CALLS;
+
+    if (where != 0) {
+        calls = where;
+    }
 
     for (uint64_t i = 0; code != NULL && i < calls; i++) {
         uint64_t arguments[4] = {random_next(), random_next(), random_next(), random_next()};

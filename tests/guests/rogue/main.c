@@ -3,7 +3,7 @@
  * A partition that attacks others. With the boot argument `attack` it runs the attack of that name,
  * with the boot argument `address` if the attack takes an address. Without `attack` it reads orders
  * from the console, one per line: NAME or NAME ADDRESS, after the word `sample` if the attack is to
- * sample what no register occupies. It prints the result of each attack.
+ * sample what the hypervisor handles alike. It prints the result of each attack.
  */
 #include "kernel/application.h"
 #include "kernel/console.h"

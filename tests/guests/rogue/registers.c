@@ -12,6 +12,9 @@
 #define OP1(name) ((name) >> 11)
 #define CRN(name) ((name) >> 7 & 0xf)
 
+#define SETS         2048u /* of a cache */
+#define SETS_SAMPLED 128u
+
 #define OP1_HIGHER 4u /* from this op1 on: registers of EL2, EL3 and Secure EL1 */
 
 /* Registers that are only written with their present value, because this program could not continue
@@ -149,13 +152,16 @@ void attack_registers(uint64_t where)
     }
 }
 
-/* Invalidates and cleans up to 4 cache levels, 16 ways and 2048 sets. */
+/* Invalidates and cleans up to 4 cache levels, 16 ways and 2048 sets, of which a sample has a
+ * part. */
 void attack_cache(uint64_t where)
 {
+    uint64_t step = attack_samples ? SETS / SETS_SAMPLED : 1;
+
     (void)where;
     for (uint64_t level = 0; level < 4; level++) {
         for (uint64_t way = 0; way < 16; way++) {
-            for (uint64_t set = 0; set < 2048; set++) {
+            for (uint64_t set = 0; set < SETS; set += step) {
                 uint64_t value = way << 28 | set << 6 | level << 1;
 
                 __asm__ volatile("dc isw, %0\n\tdc csw, %0\n\tdc cisw, %0"

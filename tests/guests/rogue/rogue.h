@@ -14,8 +14,8 @@
 
 #define PAGE UINT64_C(4096)
 
-/* The attacks on interrupt controller and configuration space only sample what no register or no
- * function occupies: the hypervisor handles all of it alike. */
+/* The attacks only sample what the hypervisor handles alike: what no register of the interrupt
+ * controller and no function occupies, and the rounds of attacks that repeat their accesses. */
 extern bool attack_samples;
 
 /* Addresses of the board (boards/qemu-virt), because this guest's devicetree does not list them. */

@@ -7,8 +7,9 @@
 #include <arch/device_access.h>
 #include <devices/pl011_registers.h>
 
-#define ROUNDS 100000u
-#define LINES  1000u
+#define ROUNDS         100000u
+#define ROUNDS_SAMPLED 10000u
+#define LINES          1000u
 
 /* Spins for ever with all exceptions masked. */
 void attack_spin(uint64_t where)
@@ -51,10 +52,11 @@ void attack_waiting(uint64_t where)
 void attack_storm(uint64_t where)
 {
     uintptr_t distributor = reach(BOARD_DISTRIBUTOR, PAGE), ecam = reach(BOARD_ECAM, PAGE);
+    unsigned rounds = attack_samples ? ROUNDS_SAMPLED : ROUNDS;
 
     (void)where;
     __asm__ volatile("msr daifset, #0xf");
-    for (unsigned i = 0; i < ROUNDS; i++) {
+    for (unsigned i = 0; i < rounds; i++) {
         (void)device_read32(distributor);
         (void)device_read32(ecam);
         __asm__ volatile("msr s3_0_c12_c11_5, %0\n\t"
