@@ -31,7 +31,8 @@ _LOOP_CORE = 2
 
 
 @pytest.mark.timeout(900)
-def test_consumer(start_guest: StartGuest, tmp_path: Path) -> None:
+@pytest.mark.parametrize("periods", [1000, pytest.param(1500, marks=pytest.mark.long)])
+def test_consumer(start_guest: StartGuest, tmp_path: Path, periods: int) -> None:
     """More than 10 s: Linux boots, and sounds last as long as they are."""
     system, board = read("consumer")
     assembled = assemble(system, board, Settings())
@@ -47,7 +48,7 @@ def test_consumer(start_guest: StartGuest, tmp_path: Path) -> None:
         return loop.exits | {"console": 0}
 
     before = exits()
-    guest.wait_for_match(_PLAYING.format(1500), 400)
+    guest.wait_for_match(_PLAYING.format(periods), 400)
     assert exits() == before
     assert before["interrupt"] == before["listed"] == before["fault"] == 0
     assert "loop| control: a period of 1000000 ns" in guest.console()

@@ -132,10 +132,13 @@ def request_all_the_time(client: DemoClient, clients: int, requests: int) -> Non
 
 
 @pytest.mark.parametrize("count", [HALF_OPEN_MAX + 4, 2 * CONNECTIONS_MAX])
-def test_waiting_clients_are_not_forgotten(demos: Demos, namespace: Namespace, count: int) -> None:
+@pytest.mark.parametrize("times", [1, pytest.param(3, marks=pytest.mark.long)])
+def test_waiting_clients_are_not_forgotten(
+    demos: Demos, namespace: Namespace, times: int, count: int
+) -> None:
     """A client that waits for a connection gets it, however many others were served meanwhile."""
     client = demos.tap(namespace)
-    for _ in range(3):
+    for _ in range(times):
         client.enter(lambda: request_all_the_time(client, count, 2000))
     assert_buffers_balance(client.quiet_status())
 
@@ -187,10 +190,10 @@ def test_idle_connections_take_no_window(demos: Demos, namespace: Namespace) -> 
     assert_buffers_balance(client.quiet_status())
 
 
-def test_clients_are_served_between_floods(demos: Demos, namespace: Namespace) -> None:
-    """More than 10 s: twenty floods."""
+@pytest.mark.parametrize("floods", [5, pytest.param(20, marks=pytest.mark.long)])
+def test_clients_are_served_between_floods(demos: Demos, namespace: Namespace, floods: int) -> None:
     client = demos.tap(namespace)
-    for _ in range(20):
+    for _ in range(floods):
         flood(namespace, 200)
         status, _, _ = client.get("/")
         assert status == 200

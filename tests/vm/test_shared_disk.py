@@ -106,7 +106,6 @@ done
 echo "script: the end"
 sleep 2
 """
-_ROUNDS = 150
 _PATIENCE_S = 60
 
 
@@ -184,14 +183,19 @@ def check_first_round(seen: SeenBackEnd) -> StorageReading:
 # Packages may have to be fetched.
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize(
-    ("client_crashes", "place"),
+    ("rounds", "client_crashes", "place"),
     [
-        pytest.param((20, 60, 100), "partition", id="both"),
-        pytest.param((), "offset", id="back-end", marks=pytest.mark.long),
+        pytest.param(50, (15, 30), "partition", id="both"),
+        pytest.param(150, (20, 60, 100), "partition", id="both-for-long", marks=pytest.mark.long),
+        pytest.param(150, (), "offset", id="back-end", marks=pytest.mark.long),
     ],
 )
 def test_partitions_that_crash(
-    start_guest: StartGuest, tmp_path: Path, client_crashes: tuple[int, ...], place: str
+    start_guest: StartGuest,
+    tmp_path: Path,
+    rounds: int,
+    client_crashes: tuple[int, ...],
+    place: str,
 ) -> None:
     """`client_crashes`: the rounds after which Linux crashes, too. `place`: the key that says where
     on the disk its part is."""
@@ -199,7 +203,7 @@ def test_partitions_that_crash(
     disk = tmp_path / "disk.img"
     disk.write_bytes(make_disk())
     memory = tmp_path / "memory"
-    script = _SCRIPT.format(rounds=_ROUNDS, blocks=_SLOT_BLOCKS)
+    script = _SCRIPT.format(rounds=rounds, blocks=_SLOT_BLOCKS)
     image = linux_guest.with_script(linux_guest.prepare(), "check", script)
     text = _SYSTEM.format(
         kernel=image.kernel,
@@ -243,4 +247,4 @@ def test_partitions_that_crash(
     assert crashes > 10
     assert check_starts(console) == 1 + len(client_crashes)
     # A round may have been finished, and Linux have crashed before it said so.
-    assert check_disk(disk.read_bytes(), console) >= _ROUNDS - len(client_crashes)
+    assert check_disk(disk.read_bytes(), console) >= rounds - len(client_crashes)
