@@ -15,21 +15,29 @@ from support.pairwise import Combination, Group, choose, groups
 
 from bulkhead.paths import ROOT
 
-# Prints, for each function with a marker, the groups of parameters of its tests, and their number.
+# Prints, for each function with a marker, the groups of parameters of its tests, and their number:
+# before the choice of the default run, and after it.
 _COLLECT = """
 import json, sys
 import pytest
 from support.pairwise import combination_of, groups, size_of
 
 class Printer:
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection_modifyitems(self, items):
+        self.show("PRODUCT", items)
+
     def pytest_collection_finish(self, session):
+        self.show("CHOSEN", session.items)
+
+    def show(self, title, items):
         found = {}
-        for item in session.items:
+        for item in items:
             if size_of(item):
                 each = found.setdefault(item.nodeid.partition("[")[0], [0, set()])
                 each[0] += 1
                 each[1] |= groups(combination_of(item), size_of(item))
-        print("FOUND" + json.dumps({k: [n, sorted(map(list, p))] for k, (n, p) in found.items()}))
+        print(title + json.dumps({k: [n, sorted(map(list, p))] for k, (n, p) in found.items()}))
 
 sys.exit(pytest.main(
     ["-c", "pyproject.toml", "-p", "no:cacheprovider", "--collect-only", "-qq", *sys.argv[1:]],
@@ -76,15 +84,24 @@ def test_all_values_remain_in_as_few_as_the_longest_parameter_has(
     assert len(chosen) == count
 
 
-def collected(*options: str) -> dict[str, tuple[int, set[str]]]:
+Found = dict[str, tuple[int, set[str]]]
+
+
+def collected(*options: str) -> tuple[Found, Found]:
+    """Return the marked functions that pytest collects with the options, before and after the
+    choice."""
     command = [sys.executable, "-c", _COLLECT, *options]
     environment = {"PATH": "/usr/bin:/bin", "PYTHONPATH": f"{ROOT}/tests:{ROOT}/tools"}
     done = subprocess.run(
         command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    (line,) = (line for line in done.stdout.splitlines() if line.startswith("FOUND"))
-    found = json.loads(line.removeprefix("FOUND"))
+    return _shown("PRODUCT", done.stdout), _shown("CHOSEN", done.stdout)
+
+
+def _shown(title: str, output: str) -> Found:
+    (line,) = (line for line in output.splitlines() if line.startswith(title))
+    found = json.loads(line.removeprefix(title))
     return {
         name: (count, {json.dumps(each) for each in pairs})
         for name, (count, pairs) in found.items()
@@ -92,8 +109,8 @@ def collected(*options: str) -> dict[str, tuple[int, set[str]]]:
 
 
 def test_each_marked_test_has_all_groups_by_default() -> None:
-    """More than 10 s: pytest collects all tests twice."""
-    default, product_ = collected(), collected("--long")
+    """Takes seconds: pytest collects all tests."""
+    product_, default = collected()
     assert default.keys() == product_.keys()
     assert default
     for name, (count, found) in default.items():
@@ -105,7 +122,7 @@ def test_each_marked_test_has_all_groups_by_default() -> None:
 @pytest.mark.long
 def test_a_single_combination_can_be_chosen() -> None:
     """Whatever the default is: the choice is among what the user selects."""
-    every = collected("--long", "-k", "test_control and mmio-1 and ctrl_vq and announce")
-    chosen = collected("-k", "test_control and mmio-1 and ctrl_vq and announce")
+    _, every = collected("--long", "-k", "test_control and mmio-1 and ctrl_vq and announce")
+    _, chosen = collected("-k", "test_control and mmio-1 and ctrl_vq and announce")
     assert chosen == every
     assert [count for count, _ in chosen.values()] == [1]

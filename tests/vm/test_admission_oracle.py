@@ -27,9 +27,9 @@ from support.drawn_systems import KINDS, draw
 from bulkhead.system import overheads
 
 _HERE = Path(__file__).parent
-# By default, 120 systems that check admits and ten that it refuses: 60 s of a processor.
-_SYSTEMS = {"partitions": 60, "alone": 40, "refused": 10, "inside": 20}
-_SHARDS = {"partitions": 6, "alone": 4, "inside": 2}
+# By default, 60 systems that check admits and five that it refuses: 30 s of a processor.
+_SYSTEMS = {"partitions": 30, "alone": 20, "refused": 5, "inside": 10}
+_SHARDS = {"partitions": 3, "alone": 2}
 _LONG_SHARDS, _LONG_SYSTEMS = 100, 100  # ten thousand
 _FIRST_SEED, _FIRST_LONG_SEED = 1000, 100_000
 
