@@ -21,13 +21,13 @@ from support.written_system import TWO_STATES, StartGuest, boot, reports
 from bulkhead.measuring import bench
 from bulkhead.measuring.shared_core import partitions, play
 from bulkhead.settings import Settings
-from bulkhead.system.model import Cores
+from bulkhead.system.model import Cores, Partition
 from bulkhead.system.reports import State
 
 share = bench.load("share")
 
 _BOARD = 'board = "qemu-virt"\n'
-_WATCH_S = 5.0
+_WATCH_S = 2.0
 _LATENESS_MAX_US, _SHARE_ERROR_MAX, _CREDIT_ERROR_MAX = 10, 0.001, 0.02
 _DRIFTING = ((100_000, 497_300), (105_000, 500_000), (110_000, 503_900))  # budgets, periods: ns
 _DRIFTING_ERROR_MAX = 0.005  # their many changes are charged to them
@@ -142,20 +142,19 @@ def test_two_linux_guests_share_two_cores(
 def test_a_dedicated_core_beside_shared_ones_has_no_exits(
     start_guest: StartGuest, tmp_path: Path
 ) -> None:
-    """A partition with a core of its own has direct interrupts, in the same system.
-
-    More than 10 s: a loop of 10,000 periods of 1 ms.
-    """
+    """A partition with a core of its own has direct interrupts, in the same system."""
     loop = (
         '[[partition]]\nname = "loop"\ncores = [1]\nmemory = "16 MiB"\nimage = "control"\n'
         'arguments = "quiet"\n'
     )
     text = _BOARD + loop
     for name in ("one", "two"):
-        text += partition(name, "control", "[0]", "300 us", "1 ms", "16 MiB")
+        text += partition(
+            name, "control", "[0]", "300 us", "1 ms", "16 MiB", 'arguments = "report=2"'
+        )
     guest, layout = boot(start_guest, tmp_path, text)
     guest.wait_for_match(r"(?m)^loop\| control: a period", timeout=60)
-    guest.wait_for_match(r"(?m)^two\| control: 10000 periods", timeout=60)
+    guest.wait_for_match(r"(?m)^two\| control: 2000 periods", timeout=60)
 
     def exits() -> dict[str, int]:
         (own,) = (each for each in reports(guest, layout) if each.core == 1)
@@ -166,13 +165,26 @@ def test_a_dedicated_core_beside_shared_ones_has_no_exits(
     assert exits() == before
 
 
-@pytest.mark.parametrize("hostile", [*_only_long(None, "games"), "interrupts"])
-def test_budgets_are_kept_to_the_instruction(tmp_path: Path, hostile: str | None) -> None:
-    """The machine counts instructions: neither the length nor the result of a run varies.
+_LENGTH = pytest.mark.parametrize(
+    "shortened", [True, pytest.param(False, marks=pytest.mark.long)], ids=["short", "whole"]
+)
 
-    More than 10 s: shares need seconds of the machine's time to show an error of 0.1 %.
-    """
+
+def _shorten(members: list[Partition], before: str, after: str) -> list[Partition]:
+    """Return the members with another beginning and end of what they play."""
+    assert all(before in each.arguments for each in members)
+    return [replace(each, arguments=each.arguments.replace(before, after)) for each in members]
+
+
+@_LENGTH
+@pytest.mark.parametrize("hostile", [*_only_long(None, "games"), "interrupts"])
+def test_budgets_are_kept_to_the_instruction(
+    tmp_path: Path, hostile: str | None, shortened: bool
+) -> None:
+    """The machine counts instructions: neither the length nor the result of a run varies."""
     members = share.beside(2, hostile)
+    if shortened:
+        members = _shorten(members, "begin=1000 end=2000", "begin=300 end=600")
     played = play(members, Settings(), tmp_path / "console.log")
     assert share.lateness_us(played["wake"]) <= _LATENESS_MAX_US
     assert share.share_error(members, played) <= _SHARE_ERROR_MAX
@@ -268,13 +280,16 @@ def test_a_timer_that_expires_during_a_change_is_not_lost(
     assert error <= _DRIFTING_ERROR_MAX
 
 
+@_LENGTH
 @pytest.mark.parametrize("hostile", [*_only_long(None, "interrupts"), "games"])
-def test_shares_by_weight(tmp_path: Path, hostile: str | None) -> None:
+def test_shares_by_weight(tmp_path: Path, hostile: str | None, shortened: bool) -> None:
     """Neither sleep just before the end of a turn nor exits get a VCPU more.
 
     More than 10 s: the machine counts instructions, as above.
     """
     members = share.by_weight(hostile)
+    if shortened:
+        members = _shorten(members, "begin=1000 end=3000", "begin=300 end=1300")
     played = play(members, Settings(), tmp_path / "console.log", share.CREDIT)
     assert share.credit_error(members, played) <= _CREDIT_ERROR_MAX
 
