@@ -33,6 +33,7 @@ _ATTACKS_MIN = {
 # Exits by which the calls of a cause are counted, and not by those of _attacks().
 _OWN_EXITS = {"watchdog": "watchdog"}
 _BEGIN_MS, _END_MS = 400, 600
+_END_EARLY_MS = 480  # of the victim, in the default run
 _ASLEEP = f"role=wake begin={_END_MS + 9000} end={_END_MS + 9001} period=1000 work=0"
 _AWAKE = f"begin={_BEGIN_MS} end={_END_MS + 9000}"  # longer than the victim
 _VICTIM = f"""board = "qemu-virt"
@@ -170,13 +171,15 @@ def _play(
     more: str,
     *,
     is_awake: bool,
+    end_ms: int,
     extra: tuple[str, ...] = (),
     typed: str = "",
 ) -> Ended:
     folder = path / ("awake" if is_awake else "asleep")
     folder.mkdir()
     file = folder / "system.toml"
-    file.write_text(_VICTIM + "".join(each.text(is_awake=is_awake) for each in members) + more)
+    victim = _VICTIM.replace(f"end={_END_MS}", f"end={end_ms}")
+    file.write_text(victim + "".join(each.text(is_awake=is_awake) for each in members) + more)
     system, board = read(str(file))
     console = folder / "console.log"
     return run_until_end(
@@ -191,18 +194,25 @@ def _play(
     )
 
 
-def _only_default(causes: Iterable[str], *default: str) -> list[Any]:
-    """Return the causes as parameters: all but the default ones run only with --long."""
+def _parameters(causes: Iterable[str], short: str, *default: str) -> list[Any]:
+    """Return the causes, each with the end of the victim, as parameters. By default the victim of
+    `short` ends early, and `default` run, too; all others run only with --long."""
     return [
-        pytest.param(each, marks=() if each in default else pytest.mark.long) for each in causes
+        pytest.param(short, _END_EARLY_MS, id=f"{short}-short"),
+        *(
+            pytest.param(each, _END_MS, id=each, marks=() if each in default else pytest.mark.long)
+            for each in causes
+        ),
     ]
 
 
-@pytest.mark.parametrize("cause", _only_default(_CAUSES, "doorbells"))
-def test_a_partition_keeps_its_work(tmp_path: Path, cause: str) -> None:
+@pytest.mark.parametrize(("cause", "end_ms"), _parameters(_CAUSES, "doorbells"))
+def test_a_partition_keeps_its_work(tmp_path: Path, cause: str, end_ms: int) -> None:
     """More than 10 s: two runs, with an exit every few microseconds."""
     members, more = _CAUSES[cause]
-    quiet, attacked = (_play(tmp_path, members, more, is_awake=awake) for awake in (False, True))
+    quiet, attacked = (
+        _play(tmp_path, members, more, is_awake=awake, end_ms=end_ms) for awake in (False, True)
+    )
     exits = _OWN_EXITS.get(cause)
     attacks = attacked.reports[1].exits[exits] if exits else _attacks(attacked)
     assert attacks >= _ATTACKS_MIN[cause]
@@ -210,12 +220,14 @@ def test_a_partition_keeps_its_work(tmp_path: Path, cause: str) -> None:
     assert 1 - beside / before <= _WORK_LOST_MAX
 
 
-@pytest.mark.parametrize("name", _only_default(_REMOTE_CAUSES, "orders", "refused-dma", "keys"))
-def test_another_core_interrupts_once(tmp_path: Path, name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "end_ms"), _parameters(_REMOTE_CAUSES, "orders", "refused-dma", "keys")
+)
+def test_another_core_interrupts_once(tmp_path: Path, name: str, end_ms: int) -> None:
     """The victim's exits are counted. Its work says nothing here: how a machine that counts
     instructions divides its time among cores depends on what they execute.
 
-    More than 10 s: half a million calls of a partition that has a core of its own.
+    More than 10 s: hundreds of thousands of calls of a partition that has a core of its own.
     """
     cause = _REMOTE_CAUSES[name]
     ended = _play(
@@ -223,6 +235,7 @@ def test_another_core_interrupts_once(tmp_path: Path, name: str) -> None:
         cause.members,
         cause.more,
         is_awake=True,
+        end_ms=end_ms,
         extra=cause.extra,
         typed="x" * cause.keys,
     )

@@ -14,6 +14,9 @@ from bulkhead.changed import BuildGraph, PythonFiles, Reach, changed_files
 from bulkhead.errors import UserError
 from bulkhead.testing import is_named
 
+# On one worker, which reads the dependencies of all builds once.
+pytestmark = pytest.mark.xdist_group("changed")
+
 _STYLE = "style/test_style.py"
 
 

@@ -71,7 +71,7 @@ echo 110a 4106 > /sys/bus/pci/drivers/uio_pci_generic/new_id
 bulkhead-channel send none word
 bulkhead-channel stat log
 {without_memory}
-bulkhead-channel bench commands -n 100000 -s 8 -t 60 && echo "script: bench 8 done"
+bulkhead-channel bench commands -n {messages} -s 8 -t 60 && echo "script: bench 8 done"
 bulkhead-channel bench 0000:00:01.0 -n 500 -s 16000 -t 60 && echo "script: bench 16000 done"
 bulkhead-channel send commands -t 60 one two three && echo "script: sent"
 seq 20000 | bulkhead-channel send commands -t 60 && echo "script: sent lines"
@@ -232,12 +232,21 @@ def attributes(guest: GuestProcess, layout: Layout) -> Iterator[int]:
 
 # Kernels may have to be fetched.
 @pytest.mark.timeout(1200)
-@pytest.mark.parametrize("way", ["pci", pytest.param("dax", marks=pytest.mark.long)])
-def test_linux_and_a_kernel(start_guest: StartGuest, tmp_path: Path, way: str) -> None:
+@pytest.mark.parametrize(
+    ("way", "messages"),
+    [
+        pytest.param("pci", 20_000, id="pci"),
+        pytest.param("pci", 100_000, id="pci-more", marks=pytest.mark.long),
+        pytest.param("dax", 100_000, id="dax", marks=pytest.mark.long),
+    ],
+)
+def test_linux_and_a_kernel(
+    start_guest: StartGuest, tmp_path: Path, way: str, messages: int
+) -> None:
     """More than 10 s: Linux boots, and runs the command in many ways."""
     image = linux_channels.prepare_command(way)
     without_memory = _WITHOUT_DAX if way == "dax" else ""
-    script = _SCRIPT.format(without_memory=without_memory)
+    script = _SCRIPT.format(without_memory=without_memory, messages=messages)
     image = linux_guest.with_script(image, "use", script)
     text = _SYSTEM.format(initrd=image.initrd, kernel=image.kernel, way=way)
     guest, layout = boot(start_guest, tmp_path, text)
@@ -247,7 +256,7 @@ def test_linux_and_a_kernel(start_guest: StartGuest, tmp_path: Path, way: str) -
         "bulkhead-channel: 0000:00:01.0 is not bound to uio_pci_generic: ",
         "bulkhead-channel: there is no PCI function or channel 'none'",
         "ring of 4096 bytes from end 0 to end 1",
-        "throughput: 100000 messages of 8 bytes in ",
+        f"throughput: {messages} messages of 8 bytes in ",
         "script: bench 8 done",
         "throughput: 500 messages of 16000 bytes in ",
         "script: bench 16000 done",
@@ -269,7 +278,7 @@ def test_linux_and_a_kernel(start_guest: StartGuest, tmp_path: Path, way: str) -
     round_trips = 10_000
     calls = 1 + 5000
     answered = 2 * round_trips + 2 + calls
-    sent = 100_000 + 500 + 2 * round_trips + 3 + 20_000 + calls
+    sent = messages + 500 + 2 * round_trips + 3 + 20_000 + calls
     assert found["messages sent"] == [answered, sent]
     # All that Linux sent before its last life ended has been received.
     assert found["received"] == [sent, answered]

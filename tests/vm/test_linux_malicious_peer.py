@@ -47,7 +47,7 @@ echo "script: functions" $(ls /sys/bus/pci/devices)
 until bulkhead-channel receive commands -t 20 -n 100 > /dev/null; do sleep 1; done
 echo "script: begins"
 turn=0
-while [ $turn -lt 10 ]; do
+while [ $turn -lt {turns} ]; do
     timeout 20 bulkhead-channel receive commands -t 1 -n 300 > /dev/null
     echo "script: receive ended with $?"
     seq 300 | timeout 20 bulkhead-channel send commands -t 1
@@ -75,27 +75,22 @@ def shared(budget: str) -> str:
     return f'budget = "{budget}"\nperiod = "20 ms"'
 
 
+_SHARED = (shared("4 ms"), shared("15 ms"))
+_SHARED_WITH_CARD = (shared("4 ms"), shared("15 ms") + "\n" + _CARD)
 _LONG = pytest.mark.long
 
 
 # Kernels may have to be fetched.
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize(
-    ("way", "end", "cores", "keys"),
+    ("way", "end", "cores", "keys", "turns"),
     [
-        pytest.param("pci", 1, (0, "[1, 2]"), ("", ""), id="direct", marks=_LONG),
-        pytest.param(
-            "pci", 0, (1, "[1]"), (shared("4 ms"), shared("15 ms")), id="shared", marks=_LONG
-        ),
-        pytest.param("pci", 1, (0, "[1, 2]"), ("", _CARD), id="with-card", marks=_LONG),
-        pytest.param(
-            "pci",
-            0,
-            (1, "[1]"),
-            (shared("4 ms"), shared("15 ms") + "\n" + _CARD),
-            id="shared-with-card",
-        ),
-        pytest.param("dax", 1, (0, "[1, 2]"), ("", ""), id="dax", marks=_LONG),
+        pytest.param("pci", 1, (0, "[1, 2]"), ("", ""), 10, id="direct", marks=_LONG),
+        pytest.param("pci", 0, (1, "[1]"), _SHARED, 10, id="shared", marks=_LONG),
+        pytest.param("pci", 1, (0, "[1, 2]"), ("", _CARD), 10, id="with-card", marks=_LONG),
+        pytest.param("pci", 0, (1, "[1]"), _SHARED_WITH_CARD, 4, id="shared-with-card"),
+        pytest.param("pci", 0, (1, "[1]"), _SHARED_WITH_CARD, 10, id="for-long", marks=_LONG),
+        pytest.param("dax", 1, (0, "[1, 2]"), ("", ""), 10, id="dax", marks=_LONG),
     ],
 )
 def test_linux_and_a_malicious_kernel(
@@ -105,13 +100,15 @@ def test_linux_and_a_malicious_kernel(
     end: int,
     cores: tuple[int, str],
     keys: tuple[str, str],
+    turns: int,
 ) -> None:
     """The commands end, and say what they saw. They work with the kernel's next life. Linux may own
     a function of the board, too.
 
     More than 10 s: Linux boots on a shared core.
     """
-    image = linux_guest.with_script(linux_channels.prepare_command(way), "use", _SCRIPT)
+    script = _SCRIPT.replace("{turns}", str(turns))
+    image = linux_guest.with_script(linux_channels.prepare_command(way), "use", script)
     source, target = ("kernel", "linux") if end == 1 else ("linux", "kernel")
     text = _SYSTEM.format(
         kernel=image.kernel,
@@ -135,7 +132,7 @@ def test_linux_and_a_malicious_kernel(
     guest.wait_for_match(r"(?m)^linux\| script: the end", _PATIENCE_S)
     console = guest.console()
     ends = re.findall(r"(?m)^linux\| script: (\w+) ended with (\d+)", console)
-    assert len(ends) == 30
+    assert len(ends) == 3 * turns
     assert {int(status) for _, status in ends} <= {0, 1, 2}
     seen = re.findall(r"(?m)^linux\| bulkhead-channel: (the peer's|the length of) ", console)
     assert seen

@@ -43,6 +43,7 @@ LEGACY_BUSES: dict[str, tuple[str, tuple[str, ...], dict[str, str]]] = {
     "intx": ("pci", ("-machine", "its=off"), LEGACY_PCI),
     "mmio": ("mmio", ("-global", "virtio-mmio.force-legacy=true"), {}),
 }
+OFTEN = ("-i", "0.2")  # options of ping
 PEER_PORT = 4000
 EVERY_FEATURE = {"event_idx": "on", "indirect_desc": "on"}
 
@@ -170,15 +171,15 @@ def assert_known_frames_are_counted(client: DemoClient, namespace: Namespace) ->
 
 
 def test_address_and_ping_on_tap(demos: Demos, namespace: Namespace) -> None:
-    """More than 10 s: ping sends an echo request each second."""
+    """Of both versions of IP, also in fragments."""
     client = demos.tap(namespace)
     demos.guest.wait_for_match(f"net: address {re.escape(client.address)} ", 60)
     wait_for_address_6(client, namespace.taps[0].address_6)
     for address in (client.address, namespace.taps[0].address_6):
-        ping(namespace, address, 5)
-    ping(namespace, client.address, 2, "-s", "1472", "-M", "do")
+        ping(namespace, address, 5, *OFTEN)
+    ping(namespace, client.address, 2, "-s", "1472", "-M", "do", *OFTEN)
     # A ping larger than a frame: the guest reassembles the fragments and fragments its answer.
-    ping(namespace, client.address, 2, "-s", "4000")
+    ping(namespace, client.address, 2, "-s", "4000", *OFTEN)
     assert_known_frames_are_counted(client, namespace)
     done = namespace.run(["curl", "-s", "-m", "10", f"http://{client.address}/status.json"])
     assert json.loads(done.stdout)["network"]["ipv4"] == client.address
@@ -344,7 +345,7 @@ def test_filters(demos: Demos, namespace: Namespace, bus: str) -> None:
     assert "33:33:00:00:00:01" in filters["multicast-table"]
     assert f"33:33:ff:{tap.mac[-8:]}" in filters["multicast-table"]
     for address in (tap.address, tap.address_6):
-        ping(namespace, address, 2)
+        ping(namespace, address, 2, *OFTEN)
 
 
 def test_announcement(demos: Demos, namespace: Namespace) -> None:

@@ -99,6 +99,7 @@ def assert_recovered(failing: Failing, times: int) -> dict[str, Any]:
     return status
 
 
+@pytest.mark.each_value
 @pytest.mark.parametrize("bus", BUSES)
 @pytest.mark.parametrize("packed", ["off", "on"])
 def test_hot_reset(failing: Failing, bus: str, packed: str) -> None:
