@@ -165,9 +165,14 @@ def test_a_dedicated_core_beside_shared_ones_has_no_exits(
     assert exits() == before
 
 
-_LENGTH = pytest.mark.parametrize(
-    "shortened", [True, pytest.param(False, marks=pytest.mark.long)], ids=["short", "whole"]
-)
+def _roles(default: str) -> list[Any]:
+    """Return the roles of a hostile partition (None: there is none), and whether all play shortly.
+    The default run has one role; --long plays all of them at length."""
+    at_length = [
+        pytest.param(each, False, id=str(each), marks=pytest.mark.long)
+        for each in (None, "games", "interrupts")
+    ]
+    return [pytest.param(default, True, id=f"{default}-short"), *at_length]
 
 
 def _shorten(members: list[Partition], before: str, after: str) -> list[Partition]:
@@ -176,8 +181,7 @@ def _shorten(members: list[Partition], before: str, after: str) -> list[Partitio
     return [replace(each, arguments=each.arguments.replace(before, after)) for each in members]
 
 
-@_LENGTH
-@pytest.mark.parametrize("hostile", [*_only_long(None, "games"), "interrupts"])
+@pytest.mark.parametrize(("hostile", "shortened"), _roles("interrupts"))
 def test_budgets_are_kept_to_the_instruction(
     tmp_path: Path, hostile: str | None, shortened: bool
 ) -> None:
@@ -280,8 +284,7 @@ def test_a_timer_that_expires_during_a_change_is_not_lost(
     assert error <= _DRIFTING_ERROR_MAX
 
 
-@_LENGTH
-@pytest.mark.parametrize("hostile", [*_only_long(None, "interrupts"), "games"])
+@pytest.mark.parametrize(("hostile", "shortened"), _roles("games"))
 def test_shares_by_weight(tmp_path: Path, hostile: str | None, shortened: bool) -> None:
     """Neither sleep just before the end of a turn nor exits get a VCPU more.
 
