@@ -2,8 +2,8 @@
 """Malicious programs found by libFuzzer do not harm the driver, which recovers after each.
 
 Built by Clang. A program is a sequence of calls of the application and actions of the device; a run
-takes more than 300,000 steps (--long: 1,000,000, and 20,000,000 of other programs). Each fuzzer also
-exists with a device that can access only a pool.
+takes more than 300,000 steps (--long: 1,000,000, and 20,000,000 of other programs). Each fuzzer
+also exists with a device that can access only a pool.
 """
 
 from __future__ import annotations
