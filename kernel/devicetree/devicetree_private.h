@@ -40,7 +40,4 @@ bool devicetree_path(int node, struct node_path *path);
  * none. */
 const char *devicetree_bootargs(unsigned *bytes);
 
-/* Returns true if the node's `compatible` list contains the string. */
-bool devicetree_compatible(int node, const char *compatible);
-
 #endif

@@ -21,6 +21,8 @@ enum result devicetree_init(const void *blob);
 /* Returns the next node after `previous` (-1: from the start) whose `compatible` list contains the
  * string and whose status is okay; -1 if there is none. */
 int devicetree_next_compatible(int previous, const char *compatible);
+/* Returns true if the `compatible` list of the node, whatever its status, contains the string. */
+bool devicetree_compatible(int node, const char *compatible);
 
 /* The same for any property that is a list of strings ("device_type"). */
 int devicetree_next_with(int previous, const char *property, const char *text);

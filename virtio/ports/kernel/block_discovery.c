@@ -51,6 +51,18 @@ static bool probe_mmio(struct virtio_block_device *device, const char **reason)
            is_block(device->transport);
 }
 
+static bool use_pool(int node, struct virtio_block_device *device)
+{
+    const char *reason = NULL;
+
+    if (!virtio_device_pool_find(node, &device->pool, &reason)) {
+        print("virtio: mmio at 0x%llx: %s\n", (unsigned long long)device->registers, reason);
+        return false;
+    }
+    virtio_device_pool_use(&device->pool, device->transport);
+    return true;
+}
+
 /* Devices of another type, and nodes that can't be used, are no errors here: their drivers report
  * them. */
 static bool find_mmio(int node, struct virtio_block_device *device)
@@ -65,7 +77,7 @@ static bool find_mmio(int node, struct virtio_block_device *device)
     }
     device->registers = arch_mmu_map_device(address, (size_t)bytes);
     device->register_bytes = (size_t)bytes;
-    return device->registers != 0 && probe_mmio(device, &reason);
+    return device->registers != 0 && probe_mmio(device, &reason) && use_pool(node, device);
 }
 
 /* Routes the first vector, masked until a driver is connected. Returns the number of vectors; 0:
@@ -109,6 +121,7 @@ static bool find_pci(struct pci_function *function, struct virtio_block_device *
         return false;
     }
     device->function = function;
+    device->pool.exists = false;
     pci_enable(function);
     found = probe_pci(device, &reason);
     if (reason != NULL) {
@@ -171,6 +184,7 @@ bool virtio_block_restore(struct virtio_block_device *device, const char **reaso
     if (device->function == NULL
             ? probe_mmio(device, reason)
             : pci_restore(device->function) == RESULT_OK && probe_pci(device, reason)) {
+        virtio_device_pool_use(&device->pool, device->transport);
         return true;
     }
     *reason = *reason != NULL ? *reason : "it is gone, or no block device any more";

@@ -6,6 +6,7 @@
 #ifndef VIRTIO_PORT_BLOCK_DISCOVERY_H
 #define VIRTIO_PORT_BLOCK_DISCOVERY_H
 
+#include "device_pool.h"
 #include "kernel/interrupt.h"
 #include "kernel/pci.h"
 #include "virtio/block.h"
@@ -22,6 +23,7 @@ struct virtio_block_device {
     } on;
     uintptr_t registers; /* MMIO */
     size_t register_bytes;
+    struct virtio_device_pool pool;
     struct pci_function *function; /* NULL: MMIO */
     uint32_t number;               /* interrupt number of the line, or of the only vector */
     enum interrupt_trigger trigger;

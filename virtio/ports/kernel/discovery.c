@@ -66,19 +66,11 @@ static bool find_mmio(int node, struct virtio_network_device *device)
     const char *reason = NULL;
     uint64_t address = 0;
     uint64_t bytes = 0;
-    unsigned region_bytes;
     bool found;
 
     if (devicetree_reg(node, 0, &address, &bytes) != RESULT_OK ||
         devicetree_interrupt(node, 0, &device->number[0], &device->trigger) != RESULT_OK) {
         print("virtio: a virtio,mmio node without registers or interrupt in the devicetree\n");
-        return false;
-    }
-    if (devicetree_property(node, "memory-region", &region_bytes) != NULL) {
-        print(
-            "virtio: mmio at 0x%llx: drivers of this kernel use no pool: write access = \"all\" in "
-            "the system file\n",
-            (unsigned long long)address);
         return false;
     }
     device->function = NULL;
@@ -88,7 +80,10 @@ static bool find_mmio(int node, struct virtio_network_device *device)
         print("virtio: mmio at 0x%llx cannot be mapped\n", (unsigned long long)address);
         return false;
     }
-    found = probe_mmio(device, &reason);
+    found = probe_mmio(device, &reason) && virtio_device_pool_find(node, &device->pool, &reason);
+    if (found) {
+        virtio_device_pool_use(&device->pool, device->transport);
+    }
     if (reason != NULL) {
         print("virtio: mmio at 0x%llx: %s\n", (unsigned long long)address, reason);
     }
@@ -149,6 +144,7 @@ static bool find_pci(struct pci_function *function, struct virtio_network_device
     bool found;
 
     device->function = function;
+    device->pool.exists = false;
     pci_enable(function);
     found = probe_pci(device, &reason);
     if (reason != NULL) {
@@ -254,5 +250,9 @@ bool virtio_network_restore(struct virtio_network_device *device)
 
 bool virtio_network_probe(struct virtio_network_device *device, const char **reason)
 {
-    return device->function == NULL ? probe_mmio(device, reason) : probe_pci(device, reason);
+    if (!(device->function == NULL ? probe_mmio(device, reason) : probe_pci(device, reason))) {
+        return false;
+    }
+    virtio_device_pool_use(&device->pool, device->transport);
+    return true;
 }

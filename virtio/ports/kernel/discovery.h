@@ -6,6 +6,7 @@
 #ifndef VIRTIO_PORT_DISCOVERY_H
 #define VIRTIO_PORT_DISCOVERY_H
 
+#include "device_pool.h"
 #include "kernel/interrupt.h"
 #include "kernel/pci.h"
 #include "virtio/mmio.h"
@@ -27,6 +28,7 @@ struct virtio_network_device {
     } on;
     uintptr_t registers; /* MMIO */
     size_t register_bytes;
+    struct virtio_device_pool pool;
     struct pci_function *function; /* NULL: MMIO */
     uint32_t number[2];            /* interrupt numbers of the line, or of the vectors */
     enum interrupt_trigger trigger;

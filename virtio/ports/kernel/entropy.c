@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* See entropy.h. */
 #include "entropy.h"
+#include "device_pool.h"
 #include "kernel/devicetree.h"
 #include "kernel/pci.h"
 #include "kernel/print.h"
@@ -30,6 +31,7 @@ static bool read_from(struct virtio_transport *transport, void *data, size_t byt
 static bool read_mmio(int node, void *data, size_t bytes)
 {
     const char *reason = NULL;
+    struct virtio_device_pool pool;
     struct virtio_mmio mmio;
     uint64_t address = 0;
     uint64_t length = 0;
@@ -39,9 +41,16 @@ static bool read_mmio(int node, void *data, size_t bytes)
         return false;
     }
     registers = arch_mmu_map_device(address, (size_t)length);
-    return registers != 0 && virtio_mmio_probe(&mmio, registers, (size_t)length, &reason) &&
-           mmio.transport.device_type == VIRTIO_DEVICE_ENTROPY &&
-           read_from(&mmio.transport, data, bytes);
+    if (registers == 0 || !virtio_mmio_probe(&mmio, registers, (size_t)length, &reason) ||
+        mmio.transport.device_type != VIRTIO_DEVICE_ENTROPY) {
+        return false;
+    }
+    if (!virtio_device_pool_find(node, &pool, &reason)) {
+        print("virtio: mmio at 0x%llx: %s\n", (unsigned long long)address, reason);
+        return false;
+    }
+    virtio_device_pool_use(&pool, &mmio.transport);
+    return read_from(&mmio.transport, data, bytes);
 }
 
 static bool read_pci(struct pci_function *function, void *data, size_t bytes)
