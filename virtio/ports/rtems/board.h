@@ -19,6 +19,10 @@ struct virtio_rtems_mmio {
     unsigned count;   /* 0: there is none */
     rtems_vector_number first_vector;
     bool is_edge_triggered; /* the interrupts; false: level-triggered */
+    /* The only memory that the device may access, whole pages at a physical address; then there is
+     * one window. */
+    uint64_t pool;
+    size_t pool_bytes; /* 0: the devices may access all memory */
 };
 
 /* A PCI host bridge with memory-mapped configuration space (PCIe 5.0, 7.2.2: ECAM). */
@@ -46,13 +50,15 @@ extern const struct virtio_rtems_board virtio_rtems_qemu_virt;
  * Changes a board to the part of it that a partition of Bulkhead has: an access to anything else
  * stops the partition. The register windows become those of the devicetree's nodes "virtio,mmio"
  * below the root, whose addresses and sizes have two cells each, and whose interrupts are SPIs of
- * the GIC (Linux bindings "virtio,mmio" and "arm,gic-v3"). The board keeps its PCI only if the tree
- * has a node "pci-host-ecam-generic" with the same configuration space.
+ * the GIC (Linux bindings "virtio,mmio" and "arm,gic-v3"). A node's "memory-region" is the pool of
+ * its device, which must lie outside of the memory that RTEMS uses: a child of /reserved-memory
+ * (Linux binding "restricted-dma-pool"). The board keeps its PCI only if the tree has a node
+ * "pci-host-ecam-generic" with the same configuration space.
  *
- * A node that is malformed, or whose device may access only a part of the memory
- * ("memory-region"), and one more than VIRTIO_RTEMS_MMIO_MAX, is reported on the console and left
- * out. `tree`: all of it mapped, with a header that fdt_check_header() has accepted, and aligned
- * (Devicetree Specification 0.4, 5.6). Task context.
+ * A node that is malformed, or whose pool overlaps that of a node before it, and one more than
+ * VIRTIO_RTEMS_MMIO_MAX, is reported on the console and left out. `tree`: all of it mapped, with a
+ * header that fdt_check_header() has accepted, and aligned (Devicetree Specification 0.4, 5.6).
+ * Task context.
  */
 void virtio_rtems_read_devicetree(const void *tree, struct virtio_rtems_board *board);
 

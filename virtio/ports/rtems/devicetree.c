@@ -13,6 +13,7 @@
 #define SPIS            988u /* INTIDs 32 to 1019 (IHI 0069, 2.2) */
 #define TRIGGER_RISING  1u
 #define TRIGGER_HIGH    4u
+#define PAGE_BYTES      4096u
 
 /* Returns a property of `count` cells, NULL if there is none or if it has another size. */
 static const fdt32_t *cells(const void *tree, int node, const char *name, int count)
@@ -63,6 +64,31 @@ static bool read_interrupt(const void *tree, int node, struct virtio_rtems_mmio 
     return number < SPIS && (trigger == TRIGGER_RISING || trigger == TRIGGER_HIGH);
 }
 
+/* Returns the pool that the device's node names, -1 if there is none in the tree. */
+static int find_pool(const void *tree, const fdt32_t *phandle)
+{
+    int pool = fdt_node_offset_by_phandle(tree, fdt32_ld(phandle));
+
+    return pool >= 0 &&
+                   fdt_parent_offset(tree, pool) == fdt_path_offset(tree, "/reserved-memory") &&
+                   fdt_node_check_compatible(tree, pool, "restricted-dma-pool") == 0
+               ? pool
+               : -1;
+}
+
+static bool read_pool(const void *tree, int node, struct virtio_rtems_mmio *mmio)
+{
+    const fdt32_t *phandle = cells(tree, node, "memory-region", 1);
+    int pool = phandle == NULL ? -1 : find_pool(tree, phandle);
+    uint64_t bytes;
+
+    if (pool < 0 || !read_region(tree, pool, &mmio->pool, &bytes)) {
+        return false;
+    }
+    mmio->pool_bytes = (size_t)bytes;
+    return mmio->pool_bytes == bytes && (mmio->pool | bytes) % PAGE_BYTES == 0;
+}
+
 /* Returns NULL, or the reason why the node cannot be used. */
 static const char *read_node(const void *tree, int node, struct virtio_rtems_mmio *mmio)
 {
@@ -72,8 +98,8 @@ static const char *read_node(const void *tree, int node, struct virtio_rtems_mmi
     if (!read_interrupt(tree, node, mmio)) {
         return "its interrupts in the devicetree are malformed";
     }
-    if (fdt_getprop(tree, node, "memory-region", NULL) != NULL) {
-        return "this driver uses no pool: write access = \"all\" in the system file";
+    if (fdt_getprop(tree, node, "memory-region", NULL) != NULL && !read_pool(tree, node, mmio)) {
+        return "its memory-region in the devicetree is no pool of reserved memory";
     }
     return NULL;
 }
@@ -83,6 +109,21 @@ static void report(const void *tree, int node, const char *reason)
     const char *name = fdt_get_name(tree, node, NULL);
 
     virtio_platform_log("%s: %s", name != NULL ? name : "a node without a name", reason);
+}
+
+/* Returns true if memory of the pool belongs to the pool of another device, too. */
+static bool shares_pool(const struct virtio_rtems_board *board,
+                        const struct virtio_rtems_mmio *mmio)
+{
+    for (unsigned i = 0; i < VIRTIO_RTEMS_MMIO_MAX; i++) {
+        const struct virtio_rtems_mmio *other = &board->mmio[i];
+
+        if (mmio->pool < other->pool + other->pool_bytes &&
+            other->pool < mmio->pool + mmio->pool_bytes) {
+            return true;
+        }
+    }
+    return false;
 }
 
 static void read_windows(const void *tree, struct virtio_rtems_board *board)
@@ -100,6 +141,9 @@ static void read_windows(const void *tree, struct virtio_rtems_board *board)
             continue;
         }
         reason = read_node(tree, node, &mmio);
+        if (reason == NULL && shares_pool(board, &mmio)) {
+            reason = "another device has a part of its pool";
+        }
         if (reason == NULL && count == VIRTIO_RTEMS_MMIO_MAX) {
             reason = "there are too many";
         }

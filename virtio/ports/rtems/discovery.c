@@ -64,6 +64,9 @@ bool virtio_network_probe(struct virtio_network_device *device, const char **rea
         device->transport = &device->on.pci.transport;
         found = virtio_pci_probe(&device->on.pci, &device->function, 0, reason);
     }
+    if (device->has_pool) {
+        device->transport->pool = &device->pool;
+    }
     return found && device->transport->device_type == VIRTIO_DEVICE_NETWORK;
 }
 
@@ -97,15 +100,37 @@ static uintptr_t map_windows(const struct virtio_rtems_mmio *mmio)
     return base;
 }
 
+/* Maps the pool of the windows' devices, if they have one. Returns false if it cannot be mapped. */
+static bool map_pool(const struct virtio_rtems_mmio *mmio, struct virtio_network_device *device)
+{
+    void *memory;
+
+    device->has_pool = mmio->pool_bytes != 0;
+    if (!device->has_pool) {
+        return true;
+    }
+    memory = machine_map_memory(mmio->pool, mmio->pool_bytes);
+    if (memory == NULL) {
+        virtio_platform_log("device at 0x%llx: its pool cannot be mapped",
+                            (unsigned long long)mmio->address);
+        return false;
+    }
+    virtio_pool_init(&device->pool, memory, mmio->pool_bytes);
+    return true;
+}
+
 /* Returns true if network device number *index is in these windows; counts down *index. */
 static bool find_in_windows(const struct virtio_rtems_mmio *mmio, unsigned *index,
                             struct virtio_network_device *device)
 {
     uintptr_t base = map_windows(mmio);
 
+    if (base == 0 || !map_pool(mmio, device)) {
+        return false;
+    }
     device->register_bytes = mmio->bytes;
     device->is_edge_triggered = mmio->is_edge_triggered;
-    for (unsigned window = 0; base != 0 && window < mmio->count; window++) {
+    for (unsigned window = 0; window < mmio->count; window++) {
         device->registers = base + window * mmio->bytes;
         device->vector = mmio->first_vector + window;
         if (is_wanted(device, index, device->registers)) {
@@ -134,6 +159,7 @@ bool virtio_find_network(const struct virtio_rtems_board *board, unsigned index,
     bool found;
 
     device->net = NULL;
+    device->has_pool = false;
     rtems_interrupt_entry_initialize(&device->entry, handle, device, "virtio-net");
     device->handlers = 0;
     device->masked = false;

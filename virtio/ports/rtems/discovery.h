@@ -12,6 +12,7 @@
 #include "virtio/net.h"
 #include "virtio/network_device.h"
 #include "virtio/pci.h"
+#include "virtio/pool.h"
 #include <rtems.h>
 #include <rtems/irq-extension.h>
 
@@ -26,6 +27,8 @@ struct virtio_network_device {
     struct virtio_pci_function function; /* function.configuration is 0: MMIO */
     uintptr_t registers;                 /* MMIO */
     size_t register_bytes;
+    struct virtio_pool pool; /* if has_pool */
+    bool has_pool;           /* false: the device may access all memory */
     rtems_vector_number vector;
     bool is_edge_triggered; /* the interrupt */
     /* Ours, not allocated by RTEMS: another processor may still read it when it is removed. */

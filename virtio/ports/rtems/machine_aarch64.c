@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* AArch64: RTEMS's BSPs map only the devices that they use. */
+/* AArch64: RTEMS's BSPs map only the devices and the memory that they use. */
 #include "machine.h"
 #include <bsp.h>
 #include <bsp/irq.h>
@@ -7,15 +7,26 @@
 #include <libcpu/mmu-vmsav8-64.h>
 #include <rtems.h>
 
-uintptr_t machine_map_registers(uint64_t physical, size_t bytes)
+/* Returns the address, 0 if it cannot be mapped. */
+static uintptr_t map(uint64_t physical, size_t bytes, uint64_t flags)
 {
     uintptr_t address = (uintptr_t)physical;
 
     if (address != physical || /* a pointer of the ILP32 ABI cannot address it */
-        aarch64_mmu_map(address, (uint64_t)bytes, AARCH64_MMU_DEVICE) != RTEMS_SUCCESSFUL) {
+        aarch64_mmu_map(address, (uint64_t)bytes, flags) != RTEMS_SUCCESSFUL) {
         return 0;
     }
     return address;
+}
+
+uintptr_t machine_map_registers(uint64_t physical, size_t bytes)
+{
+    return map(physical, bytes, AARCH64_MMU_DEVICE);
+}
+
+void *machine_map_memory(uint64_t physical, size_t bytes)
+{
+    return (void *)map(physical, bytes, AARCH64_MMU_DATA_RW_CACHED);
 }
 
 /* RTEMS has no call for it. The interrupt is disabled, because the effect of a change is

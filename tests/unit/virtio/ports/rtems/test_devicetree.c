@@ -10,10 +10,14 @@
 #include <libfdt.h>
 #include <string.h>
 
-#define BLOB_BYTES    8192
-#define CONFIGURATION UINT64_C(0x4010000000)
-#define ADDRESS       UINT64_C(0xC0000000)
-#define DAMAGES       256u /* values of a byte */
+#define BLOB_BYTES      8192
+#define CONFIGURATION   UINT64_C(0x4010000000)
+#define ADDRESS         UINT64_C(0xC0000000)
+#define DAMAGES         256u /* values of a byte */
+#define POOL_COMPATIBLE "restricted-dma-pool"
+#define POOL_PHANDLE    1u
+#define POOL            UINT64_C(0x60000000)
+#define POOL_BYTES      UINT64_C(0x40000)
 
 static const struct virtio_rtems_board qemu = {
     .mmio = {{.address = 0x0A000000, .bytes = 0x200, .count = 32, .first_vector = 48}},
@@ -141,22 +145,89 @@ static void keeps_the_pci_of_the_board(void **state)
     }
 }
 
-static void leaves_out_pools(void **state)
+/* Adds /reserved-memory with a region. */
+static void add_pool(const char *parent, const char *compatible, uint64_t address, uint64_t bytes)
+{
+    assert_int_equal(fdt_begin_node(blob, parent), 0);
+    begin_node("pool@60000000", compatible);
+    add_region(address, bytes);
+    assert_int_equal(fdt_property_u32(blob, "phandle", POOL_PHANDLE), 0);
+    end_node();
+    end_node();
+}
+
+static void add_device_with_pool(const char *name, uint32_t phandle)
+{
+    begin_node(name, "virtio,mmio");
+    add_region(ADDRESS, 0x1000);
+    add_interrupt(0, 11, 1);
+    assert_int_equal(fdt_property_u32(blob, "memory-region", phandle), 0);
+    end_node();
+}
+
+static void reads_pools(void **state)
 {
     (void)state;
     begin_tree();
-    begin_node("virtio_mmio@c0000000", "virtio,mmio");
-    add_region(ADDRESS, 0x1000);
-    add_interrupt(0, 11, 1);
-    assert_int_equal(fdt_property_u32(blob, "memory-region", 1), 0);
-    end_node();
     add_device(ADDRESS + 0x1000, 0x1000, 12, 1);
+    add_device_with_pool("virtio_mmio@c0000000", POOL_PHANDLE);
+    add_pool("reserved-memory", POOL_COMPATIBLE, POOL, POOL_BYTES);
+    read_tree();
+    assert_windows(2);
+    assert_int_equal(board.mmio[0].pool_bytes, 0);
+    assert_true(board.mmio[1].address == ADDRESS);
+    assert_true(board.mmio[1].pool == POOL);
+    assert_int_equal(board.mmio[1].pool_bytes, POOL_BYTES);
+    assert_int_equal(messages, 0);
+}
+
+/* The device has no pool that the driver could use, and must not use other memory. */
+static void refuses_malformed_pools(void **state)
+{
+    static const struct {
+        uint32_t phandle;
+        const char *parent;
+        const char *compatible;
+        uint64_t address;
+        uint64_t bytes;
+    } malformed[] = {
+        {POOL_PHANDLE + 1, "reserved-memory", POOL_COMPATIBLE, POOL, POOL_BYTES},
+        {0, "reserved-memory", POOL_COMPATIBLE, POOL, POOL_BYTES},
+        {UINT32_MAX, "reserved-memory", POOL_COMPATIBLE, POOL, POOL_BYTES},
+        {POOL_PHANDLE, "memory", POOL_COMPATIBLE, POOL, POOL_BYTES},
+        {POOL_PHANDLE, "reserved-memory", "shared-dma-pool", POOL, POOL_BYTES},
+        {POOL_PHANDLE, "reserved-memory", POOL_COMPATIBLE, POOL, 0},
+        {POOL_PHANDLE, "reserved-memory", POOL_COMPATIBLE, POOL + 8, POOL_BYTES},
+        {POOL_PHANDLE, "reserved-memory", POOL_COMPATIBLE, POOL, POOL_BYTES + 8},
+        {POOL_PHANDLE, "reserved-memory", POOL_COMPATIBLE, UINT64_MAX - 0xFFF, POOL_BYTES},
+    };
+
+    (void)state;
+    for (unsigned i = 0; i < sizeof(malformed) / sizeof(malformed[0]); i++) {
+        begin_tree();
+        add_device_with_pool("virtio_mmio@c0000000", malformed[i].phandle);
+        add_pool(malformed[i].parent, malformed[i].compatible, malformed[i].address,
+                 malformed[i].bytes);
+        read_tree();
+        assert_windows(0);
+        assert_int_equal(messages, 1);
+        assert_string_equal(logged, "virtio_mmio@c0000000: its memory-region in the devicetree is "
+                                    "no pool of reserved memory");
+    }
+}
+
+/* Two drivers would give the same memory to their devices. */
+static void leaves_out_a_second_device_with_the_same_pool(void **state)
+{
+    (void)state;
+    begin_tree();
+    add_device_with_pool("virtio_mmio@c0000000", POOL_PHANDLE);
+    add_device_with_pool("virtio_mmio@c0001000", POOL_PHANDLE);
+    add_pool("reserved-memory", POOL_COMPATIBLE, POOL, POOL_BYTES);
     read_tree();
     assert_windows(1);
-    assert_true(board.mmio[0].address == ADDRESS + 0x1000);
     assert_int_equal(messages, 1);
-    assert_string_equal(logged, "virtio_mmio@c0000000: this driver uses no pool: write access = "
-                                "\"all\" in the system file");
+    assert_string_equal(logged, "virtio_mmio@c0001000: another device has a part of its pool");
 }
 
 static void assert_malformed(const char *what)
@@ -253,6 +324,8 @@ static void survives_damaged_trees(void **state)
     begin_node("pcie@10000000", "pci-host-ecam-generic");
     add_region(CONFIGURATION, 0x10000000);
     end_node();
+    add_device_with_pool("virtio_mmio", POOL_PHANDLE);
+    add_pool("reserved-memory", POOL_COMPATIBLE, POOL, POOL_BYTES);
     read_tree();
     bytes = fdt_totalsize(blob);
     damaged = test_malloc(bytes);
@@ -275,7 +348,9 @@ int main(void)
         cmocka_unit_test(reads_devices),
         cmocka_unit_test(has_nothing_else_of_the_board),
         cmocka_unit_test(keeps_the_pci_of_the_board),
-        cmocka_unit_test(leaves_out_pools),
+        cmocka_unit_test(reads_pools),
+        cmocka_unit_test(refuses_malformed_pools),
+        cmocka_unit_test(leaves_out_a_second_device_with_the_same_pool),
         cmocka_unit_test(refuses_malformed_registers),
         cmocka_unit_test(refuses_malformed_interrupts),
         cmocka_unit_test(reports_more_devices_than_it_has_room_for),

@@ -28,6 +28,12 @@ uintptr_t machine_map_registers(uint64_t physical, size_t bytes)
     return (uintptr_t)physical;
 }
 
+void *machine_map_memory(uint64_t physical, size_t bytes)
+{
+    fail_msg("no device has a pool: %llx, %zx", (unsigned long long)physical, bytes);
+    return NULL;
+}
+
 bool machine_set_edge_triggered(rtems_vector_number vector)
 {
     fail_msg("vector %u is level-triggered", vector);
@@ -78,7 +84,7 @@ static void start(void)
     };
     static const struct virtio_net_parameters parameters = {0};
     const struct virtio_rtems_board board = {
-        .mmio = {{FAKE_MMIO_BASE, REGISTERS_BYTES, 1, VECTOR, false}},
+        .mmio = {{FAKE_MMIO_BASE, REGISTERS_BYTES, 1, VECTOR, false, 0, 0}},
     };
     const char *reason = NULL;
 
