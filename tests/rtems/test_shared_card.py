@@ -8,14 +8,12 @@ killed while bytes are echoed, and RTEMS is restarted.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from support.demo_client import DemoClient, ping
-from support.echo_stream import EchoStream
+from support.echo_stream import assert_pauses
 from support.rtems_sample import StartGuest, iperf_both_ways
 
 from bulkhead.paths import ROOT
@@ -62,19 +60,11 @@ name = "lan"
 kind = "net"
 client = "rtems"
 backend = "net"
-access = "all"
+{access}
 mac = "{mac}"
 dax = {dax}
-{more}
 """
-_POOL = """
-[[shared_device]]
-name = "other"
-kind = "net"
-client = "rtems"
-backend = "net"
-pool = "1 MiB"
-"""
+_ALL = 'access = "all"'
 _NEXT_PARTITION, _RESTART, _STOP = "\x1d", "\x1er", "\x1es"  # Ctrl-], Ctrl-^ r, Ctrl-^ s
 _PATIENCE_S, _BOOT_S = 120, 300
 _KILLS = 5
@@ -91,12 +81,13 @@ class _Run:
         namespace: Namespace,
         owner: str = _KERNEL,
         keys: str = "",
-        more: str = "",
+        access: str = _ALL,
     ) -> None:
         """Boots the system, until RTEMS has its address. `keys`: of its partition."""
         dax = "true" if owner == _LINUX else "false"
         file = folder / "system.toml"
-        file.write_text(_SYSTEM.format(owner=owner, mac=_MAC, keys=keys, dax=dax, more=more))
+        text = _SYSTEM.format(owner=owner, mac=_MAC, keys=keys, dax=dax, access=access)
+        file.write_text(text)
         system, board = read(str(file))
         image = assemble(system, board, Settings()).image
         card = namespace.add_tap(mac(0))
@@ -151,21 +142,6 @@ class _Run:
         return int(re.findall(rf"(?m)^rtems\|  *{name} +(\d+)", self.guest.console())[-1])
 
 
-def assert_pauses(run: _Run, events: Sequence[Callable[[], None]]) -> None:
-    """Let the events happen under a stream of bytes. Raises an error if one is lost or wrong."""
-    stream = EchoStream(run.client)
-    with ThreadPoolExecutor(1) as pool:
-        running = pool.submit(stream.run)
-        try:
-            for event in events:
-                stream.wait_for_more()
-                event()
-            stream.wait_for_more()
-        finally:
-            stream.stop()
-        running.result(_PATIENCE_S)
-
-
 def assert_no_restart(run: _Run) -> None:
     """Check the driver's counters: to RTEMS, the events were pauses. The terminal has RTEMS
     afterwards."""
@@ -176,16 +152,24 @@ def assert_no_restart(run: _Run) -> None:
 
 
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("keys", ["", 'interrupts = "listed"'], ids=["direct", "listed"])
+@pytest.mark.parametrize(
+    ("access", "keys"),
+    [
+        pytest.param(_ALL, "", id="direct"),
+        pytest.param(_ALL, 'interrupts = "listed"', id="listed"),
+        pytest.param('pool = "4 MiB"', "", id="pool"),
+        pytest.param('pool = "256 KiB"', "", id="smallest-pool"),
+    ],
+)
 def test_rtems_behind_a_shared_card(
-    start_guest: StartGuest, log_folder: Path, namespace: Namespace, keys: str
+    start_guest: StartGuest, log_folder: Path, namespace: Namespace, access: str, keys: str
 ) -> None:
     """More than 10 s: the back-end is killed again and again."""
-    run = _Run(start_guest, log_folder, namespace, keys=keys)
+    run = _Run(start_guest, log_folder, namespace, keys=keys, access=access)
     ping(namespace, run.tap.address, 5)
     assert run.client.echo(_DATA) == _DATA
     iperf_both_ways(run.guest, namespace, run.tap)
-    assert_pauses(run, [*[run.kill] * _KILLS, run.pull_the_cable])
+    assert_pauses(run.client, [*[run.kill] * _KILLS, run.pull_the_cable])
     assert_no_restart(run)
     run.restart_rtems()
     assert run.client.echo(_DATA) == _DATA
@@ -202,20 +186,8 @@ def test_rtems_behind_the_card_of_a_linux(
     ping(namespace, run.tap.address, 5)
     assert run.client.echo(_DATA) == _DATA
     iperf_both_ways(run.guest, namespace, run.tap)
-    assert_pauses(run, [run.kill_the_process] * _KILLS)
+    assert_pauses(run.client, [run.kill_the_process] * _KILLS)
     assert_no_restart(run)
-
-
-def test_a_pool_is_left_out(
-    start_guest: StartGuest, log_folder: Path, namespace: Namespace
-) -> None:
-    """RTEMS says why, and uses its other device."""
-    run = _Run(start_guest, log_folder, namespace, more=_POOL)
-    assert re.search(
-        r'(?m)^rtems\| virtio: virtio_mmio@\w+: this driver uses no pool: write access = "all"',
-        run.guest.console(),
-    )
-    assert run.client.echo(_DATA) == _DATA
 
 
 @pytest.mark.timeout(600)

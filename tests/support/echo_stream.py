@@ -6,6 +6,7 @@ from __future__ import annotations
 import random
 import socket
 import time
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from threading import Event
 
@@ -53,3 +54,18 @@ class EchoStream:
         while self.verified < wanted:
             assert time.monotonic() < deadline, f"only {self.verified} of {wanted} bytes came back"
             time.sleep(0.1)
+
+
+def assert_pauses(client: DemoClient, events: Iterable[Callable[[], None]]) -> None:
+    """Let the events happen under a stream of bytes. Raises an error if one is lost or wrong."""
+    stream = EchoStream(client)
+    with ThreadPoolExecutor(1) as pool:
+        running = pool.submit(stream.run)
+        try:
+            for event in events:
+                stream.wait_for_more()
+                event()
+            stream.wait_for_more()
+        finally:
+            stream.stop()
+        running.result(_PATIENCE_S)
