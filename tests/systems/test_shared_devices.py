@@ -151,9 +151,9 @@ def test_check_prints_shared_devices(
     example: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     lines, picture = check_prints(example, monkeypatch, capsys)
-    assert any(line.startswith("lan-linux linux net 16 MiB 02:00:") for line in lines)
+    assert any(line.startswith("lan-control control net 4 MiB 02:00:") for line in lines)
     assert any(line.startswith("net back-end of lan-linux: memory of linux 0x") for line in lines)
-    assert "linux: pool of lan-linux, 16 MiB" in picture
+    assert "control: pool of lan-control, 4 MiB" in picture
     assert "hypervisor: registers of shared device lan-control, 8 KiB" in picture
 
 
