@@ -12,7 +12,7 @@ import hashlib
 import re
 import time
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -27,7 +27,9 @@ from bulkhead.managing.partitions import Command
 from bulkhead.peers import linux_guest
 from bulkhead.running import machine_memory
 from bulkhead.running.attach import facts_of
+from bulkhead.running.guest import GuestProcess
 from bulkhead.system import board_tree
+from bulkhead.system.layout import Layout
 
 _MIB = 1 << 20
 _BLOCK = 4096
@@ -35,7 +37,7 @@ _SLOT_BLOCKS = 64  # of the disk for each round of the guest's
 _OFFSET_MIB, _SIZE_MIB = 3, 48
 _PARTITION = "data of linux"
 _PLACES = {"offset": f'offset = "{_OFFSET_MIB} MiB"', "partition": f'partition = "{_PARTITION}"'}
-_STORE, _LINUX = 1, 2  # indices of the partitions
+_STORE, _LINUX, _BEHIND = 1, 2, 3  # indices of the partitions
 _SYSTEM = """
 board = "qemu-virt"
 
@@ -81,6 +83,26 @@ access = "all"
 {place}
 size = "{size} MiB"
 """
+# A back-end with a disk that another one serves.
+_MIDDLE = """
+[[partition]]
+name = "middle"
+cores = [3]
+memory = "32 MiB"
+image = "backend"
+
+[partition.health]
+panic = "restart"
+restarts = "16 in 1 s"
+
+[[shared_device]]
+name = "whole"
+kind = "block"
+client = "middle"
+backend = "store"
+pool = "256 KiB"
+size = "64 MiB"
+"""
 # Slot 0 has the number of the next round, which a Linux that starts again goes on with.
 _SCRIPT = """
 dmesg -n 4
@@ -106,6 +128,7 @@ done
 echo "script: the end"
 sleep 2
 """
+_ROUNDS_BEHIND = 30
 _PATIENCE_S = 60
 
 
@@ -180,6 +203,51 @@ def check_first_round(seen: SeenBackEnd) -> StorageReading:
     return found
 
 
+@dataclass(frozen=True)
+class _Run:
+    """A running system."""
+
+    guest: GuestProcess
+    layout: Layout
+    memory: Path
+    memory_start: int
+    disk: Path
+
+
+def start(start_guest: StartGuest, folder: Path, system: str, rounds: int, place: str) -> _Run:
+    """Boot a system, until Linux has finished its first round."""
+    board = board_tree.load("qemu-virt")
+    disk = folder / "disk.img"
+    disk.write_bytes(make_disk())
+    memory = folder / "memory"
+    script = _SCRIPT.format(rounds=rounds, blocks=_SLOT_BLOCKS)
+    image = linux_guest.with_script(linux_guest.prepare(), "check", script)
+    text = system.format(
+        kernel=image.kernel,
+        initrd=image.initrd,
+        place=_PLACES[place],
+        size=_SIZE_MIB,
+    )
+    guest, layout = boot(
+        start_guest, folder, text, extra=machine_memory.options(memory, board.memory_bytes)
+    )
+    guest.wait_for("manager: listens", 120)
+    guest.wait_for("script: round 1 wrote", 300)
+    return _Run(guest, layout, memory, board.memory, disk)
+
+
+def check_end(run: _Run, client_crashes: int, rounds: int) -> None:
+    """Check what Linux has read and the disk has, when the script has ended."""
+    console = run.guest.console()
+    assert "script: data has 98304 sectors, write back" in console
+    assert "write failed" not in console
+    assert " reads " not in console
+    assert "I/O error" not in console
+    assert check_starts(console) == 1 + client_crashes
+    # A round may have been finished, and Linux have crashed before it said so.
+    assert check_disk(run.disk.read_bytes(), console) >= rounds - client_crashes
+
+
 # Packages may have to be fetched.
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize(
@@ -199,27 +267,12 @@ def test_partitions_that_crash(
 ) -> None:
     """`client_crashes`: the rounds after which Linux crashes, too. `place`: the key that says where
     on the disk its part is."""
-    board = board_tree.load("qemu-virt")
-    disk = tmp_path / "disk.img"
-    disk.write_bytes(make_disk())
-    memory = tmp_path / "memory"
-    script = _SCRIPT.format(rounds=rounds, blocks=_SLOT_BLOCKS)
-    image = linux_guest.with_script(linux_guest.prepare(), "check", script)
-    text = _SYSTEM.format(
-        kernel=image.kernel,
-        initrd=image.initrd,
-        place=_PLACES[place],
-        size=_SIZE_MIB,
-    )
-    guest, layout = boot(
-        start_guest, tmp_path, text, extra=machine_memory.options(memory, board.memory_bytes)
-    )
-    guest.wait_for("manager: listens", 120)
-    guest.wait_for("script: round 1 wrote", 300)
-    running = replace(facts_of(layout), memory=str(memory), memory_start=board.memory)
+    run = start(start_guest, tmp_path, _SYSTEM, rounds, place)
+    guest = run.guest
+    running = replace(facts_of(run.layout), memory=str(run.memory), memory_start=run.memory_start)
     seen = SeenBackEnd(running, _STORE, tmp_path)
     first = check_first_round(seen)
-    requests = requests_to(layout, memory)
+    requests = requests_to(run.layout, run.memory)
     crashes = 0
     waiting = list(client_crashes)
     lives = {first.life: first}
@@ -239,12 +292,21 @@ def test_partitions_that_crash(
         assert (found.disk.transfers.errors, found.disk.failures) == (0, 0)
     del lives[first.life]
     assert any(each.clients[0].requests.flushes for each in lives.values())
-    console = guest.console()
-    assert "script: data has 98304 sectors, write back" in console
-    assert "write failed" not in console
-    assert " reads " not in console
-    assert "I/O error" not in console
     assert crashes > 10
-    assert check_starts(console) == 1 + len(client_crashes)
-    # A round may have been finished, and Linux have crashed before it said so.
-    assert check_disk(disk.read_bytes(), console) >= rounds - len(client_crashes)
+    check_end(run, len(client_crashes), rounds)
+
+
+@pytest.mark.timeout(900)
+def test_a_disk_behind_a_pool(start_guest: StartGuest, tmp_path: Path) -> None:
+    """The back-end of Linux is itself the client of another one, which may access its pool only.
+    Both crash again and again."""
+    system = _SYSTEM.replace('backend = "store"', 'backend = "middle"') + _MIDDLE
+    run = start(start_guest, tmp_path, system, _ROUNDS_BEHIND, "partition")
+    requests = requests_to(run.layout, run.memory)
+    crashes = [0, 0]
+    while "script: the end" not in run.guest.console():
+        for number, partition in enumerate((_STORE, _BEHIND)):
+            crashes[number] += requests.order(Command.CRASH, partition).result == 0
+            run.guest.wait_for_next_match(r"script: (round|the end)", 120)
+    assert min(crashes) > 5
+    check_end(run, 0, _ROUNDS_BEHIND)
