@@ -18,6 +18,11 @@ struct block_slot {
     uint8_t unused[15];
 };
 
+/* The data of a request in a pool. NULL: the request has none. */
+struct block_chain {
+    struct virtio_bounce_slot *first;
+};
+
 enum block_state { BLOCK_RUNNING, BLOCK_BROKEN, BLOCK_STOPPED };
 
 struct virtio_block {
@@ -43,10 +48,9 @@ struct virtio_block {
     struct block_slot *slots;                       /* requests_max */
     virtio_address slots_address;
     struct virtqueue_segment pieces[BLOCK_PIECES_MAX]; /* of the request that is submitted */
-    struct virtio_pool *pool;  /* the transport's when the driver was created; NULL: none */
-    struct virtio_bounce data; /* with a pool */
-    struct virtio_bounce_slot **chains; /* requests_max: of the request with each number of a slot,
-                                           NULL: it has no data */
+    struct virtio_pool *pool;   /* the transport's when the driver was created; NULL: none */
+    struct virtio_bounce data;  /* with a pool */
+    struct block_chain *chains; /* requests_max: of the request with each number of a slot */
 };
 
 /* Negotiates features and reads the configuration. Returns false if that fails, with the reason in

@@ -4,7 +4,7 @@
 #include "block_private.h"
 
 #define SLOT_BYTES_MAX        4096u
-#define POOL_BYTES_OF_REQUEST (32u * 1024)
+#define POOL_BYTES_OF_REQUEST 0x8000u
 
 bool block_bounce_plan(struct virtio_block *block, const char **reason)
 {
@@ -100,7 +100,7 @@ unsigned block_bounce_take(struct virtio_block *block, const struct virtio_block
 
 void block_bounce_finish(struct virtio_block *block, const struct virtio_block_request *request)
 {
-    struct virtio_bounce_slot *chain = block->chains[request->slot];
+    struct virtio_bounce_slot *chain = block->chains[request->slot].first;
     struct virtio_bounce_place place = {.slot = chain};
 
     if (chain == NULL) {
@@ -113,5 +113,5 @@ void block_bounce_finish(struct virtio_block *block, const struct virtio_block_r
         }
     }
     (void)virtio_bounce_release(&block->data, chain);
-    block->chains[request->slot] = NULL;
+    block->chains[request->slot].first = NULL;
 }

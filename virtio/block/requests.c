@@ -129,7 +129,7 @@ static enum virtio_block_answer submit_copy(struct virtio_block *block,
     }
     virtio_platform_unlock(state);
     if (answer == VIRTIO_BLOCK_ACCEPTED) {
-        block->chains[request->slot] = chain;
+        block->chains[request->slot].first = chain;
     } else if (chain != NULL) {
         (void)virtio_bounce_release(&block->data, chain);
     }

@@ -99,7 +99,8 @@ bool net_bounce_create(struct virtio_net *net, const char **reason)
     struct virtio_pool *pool = net->device->pool;
     size_t fit = net->transmit_slots_bytes / TRANSMIT_SLOT_BYTES;
     unsigned size = net->transmit.ring.size;
-    unsigned count = fit < 2u * size ? (unsigned)fit : 2u * size;
+    size_t wanted = (size_t)size * 2;
+    unsigned count = (unsigned)(fit < wanted ? fit : wanted);
     unsigned entries = size - (unsigned)net->header_alone;
 
     *reason = "no memory for the frames in its pool";

@@ -14,8 +14,8 @@
 #include "virtio/platform.h"
 #include <stddef.h>
 
-/* Bytes. The smallest pool that each driver of this library works with. */
-#define VIRTIO_POOL_BYTES_MIN (256u * 1024)
+/* Bytes, 256 KiB. The smallest pool that each driver of this library works with. */
+#define VIRTIO_POOL_BYTES_MIN 0x40000u
 
 /* Bytes. Alignment of a pool, and the largest alignment of memory allocated from it. */
 #define VIRTIO_POOL_ALIGNMENT 4096u
