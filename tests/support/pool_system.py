@@ -174,7 +174,7 @@ class Pool:
 
 
 @contextmanager
-def repeated(damage: Callable[[], object]) -> Iterator[None]:
+def repeated(damage: Callable[[], None]) -> Iterator[None]:
     """Do damage again and again meanwhile."""
     end = threading.Event()
 

@@ -81,8 +81,12 @@ def test_the_polled_driver_takes_over(
     demo = DemoClient(client.address, namespace=namespace.name)
     with system.pool(0) as pool:
 
+        def damage_rings() -> None:
+            if pool.has_ordinary_driver:
+                pool.damage_rings()
+
         def damage() -> None:
-            with repeated(lambda: pool.has_ordinary_driver and pool.damage_rings()):
+            with repeated(damage_rings):
                 system.guest.wait_for("restarted with the polled driver", PATIENCE_S)
 
         assert_pauses(demo, [damage])
