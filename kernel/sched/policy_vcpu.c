@@ -388,7 +388,11 @@ void policy_charge(struct policy *policy, struct thread *thread, uint64_t ticks,
 void policy_charge_work_beyond(struct policy *policy, struct vcpu *payer,
                                const struct thread *running, uint64_t ticks, uint64_t now)
 {
-    if (!payer->has_budget && urgency_level(thread_urgency(running)) == URGENCY_BACKGROUND) {
+    /* A replenishment that is due takes effect at the next decision, which a thread that has
+     * disabled preemption delays. Callbacks that the VCPU may make until then use it up. */
+    bool is_without_budget = !payer->has_budget && vcpu_server_eligible(&payer->server) > now;
+
+    if (is_without_budget && urgency_level(thread_urgency(running)) == URGENCY_BACKGROUND) {
         payer->record->background += ticks;
     } else if (payer->runnable == 0) {
         payer->span += ticks;

@@ -841,13 +841,20 @@ static unsigned callbacks_until(uint64_t time)
     return callbacks - before;
 }
 
+/* Takes a tick. */
+static void spend_tick(struct timer *timer, void *argument)
+{
+    count_callback(timer, argument);
+    host_clock_advance(1);
+}
+
 /* The timer is static, because it stays armed. */
-static void start_caller(struct timer *timer)
+static void start_caller(struct timer *timer, void (*callback)(struct timer *, void *))
 {
     struct thread *caller = start("caller", 10, call_each_tick, timer);
 
     callbacks = 0;
-    timer_init(timer, count_callback, NULL);
+    timer_init(timer, callback, NULL);
     CHECK_EQUAL(vcpu_bind_thread(caller, make_vcpu(SCHED_SPORADIC, 2, 40)), 0);
 }
 
@@ -855,7 +862,7 @@ static void init_callbacks_without_preemption(void)
 {
     static struct timer timer;
 
-    start_caller(&timer);
+    start_caller(&timer, count_callback);
     run_until(4);
     scheduler_preemption_disable();
     CHECK_EQUAL(callbacks_until(39), 0);
@@ -871,12 +878,33 @@ static void test_callbacks_do_not_prolong_a_section_without_preemption(void **st
     kernel_run(init_callbacks_without_preemption);
 }
 
+static void init_replenishment_without_preemption(void)
+{
+    static struct timer timer;
+
+    start_caller(&timer, spend_tick);
+    run_until(10);
+    scheduler_preemption_disable();
+    (void)callbacks_until(39);
+    CHECK(callbacks_until(79) <= 3);
+    scheduler_preemption_enable();
+}
+
+/* A budget that returns while preemption is disabled is used up by callbacks, although no decision
+ * is made meanwhile. Otherwise callbacks that are due all the time would leave the thread no
+ * instruction, and so would never end. */
+static void test_callbacks_use_up_a_budget_that_returns_without_preemption(void **state)
+{
+    (void)state;
+    kernel_run(init_replenishment_without_preemption);
+}
+
 /* At 1 and 2, and without budget at 3 to 6; then at 40 to 42, and without budget at 43 to 46. */
 static void init_callbacks_in_the_background(void)
 {
     static struct timer timer;
 
-    start_caller(&timer);
+    start_caller(&timer, count_callback);
     run_until(4);
     CHECK_EQUAL(callbacks, 4);
     CHECK_EQUAL(callbacks_until(39), 2);
@@ -910,6 +938,7 @@ int main(void)
         cmocka_unit_test(test_release_in_the_past),
         cmocka_unit_test(test_replenished_before_the_end_of_a_budget),
         cmocka_unit_test(test_callbacks_do_not_prolong_a_section_without_preemption),
+        cmocka_unit_test(test_callbacks_use_up_a_budget_that_returns_without_preemption),
         cmocka_unit_test(test_few_callbacks_in_the_background),
     };
 
