@@ -117,7 +117,7 @@ static void damage_second(void)
     disk[BACKUP_PLACE] ^= 1;
 }
 
-/* What the last step has read: memory of that size, so that ASan sees each access beyond. */
+/* The sectors that the last step has read, in memory of that size: ASan sees each access beyond. */
 static uint8_t *content;
 
 static void read_table(struct partition_table *table)
