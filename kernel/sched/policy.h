@@ -94,8 +94,8 @@ static inline bool policy_work_ends_budget(const struct vcpu *payer, uint64_t ti
 }
 
 /* Charges the VCPU if policy_charge_work() returned false: its next budget, or nobody if the thread
- * `running`, which ran before or was interrupted, had no budget either. `now`: the end of the work.
- * policy_choose() need not follow at once. */
+ * `running`, which ran before or was interrupted, had no budget either, and the VCPU's next budget
+ * has not returned by `now`, the end of the work. policy_choose() need not follow at once. */
 void policy_charge_work_beyond(struct policy *policy, struct vcpu *payer,
                                const struct thread *running, uint64_t ticks, uint64_t now);
 
