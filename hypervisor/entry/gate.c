@@ -2,6 +2,7 @@
 #include "entry/gate.h"
 
 #include "hypervisor/registers.h"
+#include <arch/wait.h>
 
 #define PATIENCE_SECONDS 10u
 /* Bit of no core (DESCRIPTION_CORES_MAX): the gate is shut for ever. */
@@ -26,6 +27,7 @@ bool gate_wait(uint32_t others, uint32_t *missing)
         if ((left & ~others) == 0) {
             return true;
         }
+        arch_yield();
     } while (register_read(cntpct_el0) - start < patience);
     /* A core that comes at this moment either has come in time, or finds the gate shut. */
     while ((left & ~others) != 0 &&
@@ -40,5 +42,6 @@ void gate_pass(uint32_t core)
 {
     (void)__atomic_fetch_and(&missing_cores, ~(UINT32_C(1) << core), __ATOMIC_ACQ_REL);
     while (__atomic_load_n(&missing_cores, __ATOMIC_ACQUIRE) != 0) {
+        arch_yield();
     }
 }
