@@ -137,6 +137,7 @@ class CampaignMachine:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
+        self.guest.kill()  # a machine that is held does not react to a signal
         self.guest.stop()
         self._memory.close()
         os.close(self._memory_file)

@@ -185,6 +185,12 @@ class GuestProcess:
                 raise GuestError(f"{error}\n{self.last_words()}") from None
         return self._qmp
 
+    def kill(self) -> None:
+        """End QEMU at once, in whatever state it is. stop() must follow."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+
     def stop(self) -> None:
         """End QEMU if it runs. It may be called more than once."""
         process = self._process
