@@ -69,6 +69,7 @@ WORKS = (turn(5_000, 2), turn(9_000, 4))
 RESTARTED: dict[str, Any] = {"restarted_at": CHECK, "ended_at": END}
 STOP = Line(1_700, "bulkhead", "victim is stopped: core 0, address 0x0, syndrome 0x0, pc 0x0")
 PANIC = Line(1_500, VICTIM, "panic: undefined instruction")
+RESTART = Line(6_000, "bulkhead", "victim restarts")
 AGAIN = (turn(12_000, 2), turn(14_000, 4))
 
 
@@ -220,6 +221,16 @@ def test_crash_that_a_restart_does_not_cure(again: tuple[Line, ...]) -> None:
     found = judged(PANIC, *again, **RESTARTED)
     assert found.verdict is Verdict.LOST
     assert found.recovered is False
+
+
+def test_wrong_output_between_the_detection_and_the_restart_is_cured() -> None:
+    program = Line(1_500, VICTIM, "network: 74195e85 instead of 02105923")
+    wrong = turn(2_000, 4, "deadbeef")
+    found = judged(program, wrong, RESTART, turn(7_000, 2), turn(8_000, 4))
+    assert found.verdict is Verdict.RECOVERED
+    assert (found.detector, found.recovery) == ("program", 6_500)
+    still = judged(program, wrong, RESTART, turn(7_000, 2), replace(wrong, time=8_000))
+    assert still.verdict is Verdict.LOST
 
 
 def test_driver_that_recovers_by_itself() -> None:

@@ -28,14 +28,14 @@ from bulkhead.system.board import PAGE_BYTES
 from bulkhead.system.layout import Layout
 from bulkhead.system.problems import show
 
-_VERSION = 6  # of the file
+_VERSION = 7  # of the file
 _LEARN = 250_000_000  # instructions, enough for the neighbours' work
 _RECOVERY = 40_000_000  # of a victim, from its restart
 _MARGIN = 20_000_000
 _FIRST_LINE = "turn 2: "  # of the victim, which has begun its work then
 # Neighbours have fewer pages that depend on the time, or the comparison is worth nothing.
 _NEIGHBOUR_PAGES_MAX = 32
-_REFERENCES = (
+_REFERENCES = 4 * (
     (Place.CODE, Kind.HANG),
     (Place.CODE, Kind.LIVELOCK),
     (Place.CODE, Kind.STUCK),

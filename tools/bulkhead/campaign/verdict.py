@@ -218,7 +218,9 @@ def _recovery(record: Record, plan: Plan, victim: str, noticed_at: int) -> tuple
     begin = record.restarted_at or noticed_at
     if not begin:
         return None, 0
-    after = [line for line in record.lines if line.time >= begin]
+    # Whatever the victim printed until the hypervisor restarted it belongs to the noticed fault.
+    life = max([begin, *_restarts(record.lines, victim)])
+    after = [line for line in record.lines if line.time >= life]
     turns = [line.time for line in after if line.owner == victim and line.text.startswith("turn ")]
     if _has_wrong_output(after, plan, victim):
         return False, 0
@@ -226,3 +228,11 @@ def _recovery(record: Record, plan: Plan, victim: str, noticed_at: int) -> tuple
         return False, 0
     # Without a restart it works at the end, perhaps because the fault was noticed just before.
     return True, turns[1] - begin if len(turns) > 1 else 0
+
+
+def _restarts(lines: Sequence[Line], victim: str) -> list[int]:
+    """Return when the hypervisor restarted the victim."""
+    beginning = f"{victim} restarts"
+    return [
+        line.time for line in lines if line.owner == HYPERVISOR and line.text.startswith(beginning)
+    ]
