@@ -121,9 +121,10 @@ static bool reset_queue(struct virtio_net *net, struct net_queue *queue, const c
 /* Resets a queue if it is broken. Stops the device if that fails. */
 static void recover_queue(struct virtio_net *net, struct net_queue *queue)
 {
-    const char *reason = queue->ring.broken;
+    const char *broken = queue->ring.broken;
+    const char *reason = broken;
 
-    if (net->state != NET_RUNNING || reason == NULL) {
+    if (net->state != NET_RUNNING || broken == NULL) {
         return;
     }
     while (__atomic_test_and_set(&net->device->selecting, __ATOMIC_ACQUIRE)) {
@@ -134,6 +135,8 @@ static void recover_queue(struct virtio_net *net, struct net_queue *queue)
 
         net_stop_broken(net, reason);
         net_unlock(net, state);
+    } else { /* at most once in RESET_PERIOD */
+        virtio_platform_log("virtio-net: queue %u was reset: %s", queue->index, broken);
     }
     __atomic_clear(&net->device->selecting, __ATOMIC_RELEASE);
 }

@@ -233,9 +233,16 @@ def test_wrong_output_between_the_detection_and_the_restart_is_cured() -> None:
     assert still.verdict is Verdict.LOST
 
 
-def test_driver_that_recovers_by_itself() -> None:
-    line = Line(2_000, VICTIM, "virtio: virtio-net: device stopped: the device asks for a reset")
-    found = judged(line, *WORKS)
+@pytest.mark.parametrize(
+    "text",
+    [
+        "device stopped: the device asks for a reset",
+        "queue 1 was reset: used id beyond the queue's size",
+    ],
+    ids=["device", "queue"],
+)
+def test_driver_that_recovers_by_itself(text: str) -> None:
+    found = judged(Line(2_000, VICTIM, f"virtio: virtio-net: {text}"), *WORKS)
     assert found.verdict is Verdict.RECOVERED
     assert found.detector == "driver"
     assert found.recovery == 7_000

@@ -48,7 +48,7 @@ SIGNS = (
     Sign("scrubber", "", r"panic: scrubber: .*"),
     Sign("comparison", "", r"panic: turn \d+: .*"),
     Sign("panic", "", r"panic: .*"),
-    Sign("driver", "", r"virtio: .*(device stopped|cannot be).*"),
+    Sign("driver", "", r"virtio: .*(device stopped|cannot be|queue \d+ was reset).*"),
     Sign("program", "", r"network: (no answer|\w+ instead of \w+)"),
     Sign("program", "", r"FAIL: .*|no endpoint"),
     Sign("kept memory", "", r"kept: .*"),

@@ -46,6 +46,8 @@ static void receive_queue(void **state)
     (void)state;
     for (enum fake_bus bus = FAKE_MMIO; bus <= FAKE_PCI; bus++) {
         for (unsigned reads = 0; reads < 3; reads++) {
+            unsigned log_lines = fake_log_lines;
+
             start(bus);
             owner.device.queue_reset_reads = reads;
             traffic();
@@ -59,6 +61,7 @@ static void receive_queue(void **state)
             assert_int_equal(owner.device.queue[0].vector, bus == FAKE_PCI ? 1 : VIRTIO_NO_VECTOR);
             assert_int_equal(fake_available(0), 8);
             assert_int_equal(owner_statistics(&owner).queue_resets, 1);
+            assert_int_equal(fake_log_lines, log_lines + 1); /* the operator learns of it */
             assert_int_equal(owner_statistics(&owner).rx_exposed, 8);
             owner_check_balance(&owner);
             virtio_net_flush(owner.net);
