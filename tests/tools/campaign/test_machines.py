@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Faults in machines: those of the campaign are contained, known ones are judged as they are.
 
-All of them run with --long only: after each change of an image, a plan of 22 runs comes first. The
-other tests of this folder judge invented runs.
+After each change of an image, a plan of 39 runs for each system comes first. The other tests of
+this folder judge invented runs.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from bulkhead.campaign.verdict import Verdict
 from bulkhead.paths import ROOT
 from bulkhead.settings import Settings
 
-pytestmark = [pytest.mark.long, pytest.mark.timeout(1200)]
+pytestmark = pytest.mark.timeout(1200)
 
 SEED = 1
 PART, ALL = 20, 200  # faults of a test, and all of them
@@ -68,6 +68,7 @@ def run(system: Prepared, fault: Fault, folder: Path) -> Outcome:
     return run_fault(system, fault, folder / "console")[0]
 
 
+@pytest.mark.long
 def test_fault_is_the_same_in_each_run(direct: Prepared, log_folder: Path) -> None:
     """The lines of the terminal have the same times, to the instruction, if the processors take
     turns in the same order after the halt. They have one of two orders.
@@ -88,6 +89,7 @@ def test_fault_is_the_same_in_each_run(direct: Prepared, log_folder: Path) -> No
     assert record.read_at == again.read_at
 
 
+@pytest.mark.long
 def test_undefined_instruction_is_a_panic(
     direct: Prepared, log_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -103,6 +105,7 @@ def test_undefined_instruction_is_a_panic(
     assert 0 < outcome.detection < outcome.recovery
 
 
+@pytest.mark.long
 def test_unused_memory_is_not_used(
     direct: Prepared, log_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -115,6 +118,7 @@ def test_unused_memory_is_not_used(
     assert outcome.verdict == Verdict.INACTIVE.value
 
 
+@pytest.mark.long
 def test_read_without_an_effect_is_seen(
     direct: Prepared, log_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -127,6 +131,7 @@ def test_read_without_an_effect_is_seen(
     assert outcome.verdict == Verdict.MASKED.value
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("place", [Place.CODE, Place.CONSTANTS])
 def test_scrubber_finds_what_nobody_uses(
     direct: Prepared, log_folder: Path, monkeypatch: pytest.MonkeyPatch, place: Place
@@ -144,6 +149,7 @@ def test_scrubber_finds_what_nobody_uses(
     assert (outcome.verdict, outcome.detector) == (Verdict.RECOVERED.value, "scrubber")
 
 
+@pytest.mark.long
 def test_hypervisors_memory_is_compared(
     direct: Prepared, log_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -160,6 +166,7 @@ def test_hypervisors_memory_is_compared(
     assert outcome.leaks[0].startswith("memory of the hypervisor: 1 pages")
 
 
+@pytest.mark.long
 def test_leaking_system_is_found(
     tmp_path: Path, log_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -176,6 +183,7 @@ def test_leaking_system_is_found(
     assert any(each.startswith("output of peer") for each in outcome.leaks)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["int", "term"])
 def test_signal_ends_machines_and_leaves_results(tmp_path: Path, number: int) -> None:
     path = tmp_path / "results"

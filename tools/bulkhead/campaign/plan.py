@@ -11,10 +11,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import pickle
 import re
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -134,12 +136,27 @@ def _make(bench: Bench, symbols: Symbols, folder: Path) -> Plan:
     )
     for memory in live:
         plan.leave_out(HYPERVISOR_MEMORY, changed_pages(golden.memory[HYPERVISOR_MEMORY], memory))
-    for number, (place, kind) in enumerate(_REFERENCES):
-        instant = window.start + len(window) * (number + 1) // (len(_REFERENCES) + 1)
-        fault = Fault(number, name, place, kind, instant, number)
-        record = Trial(bench, symbols, times, output).run(fault, restarts=True)
+    for record in _references(bench, symbols, plan, folder):
         _mask(plan, record, bench.layout)
     return plan
+
+
+def _references(bench: Bench, symbols: Symbols, plan: Plan, folder: Path) -> Iterator[Record]:
+    """Run the references, as many at a time as there are processors."""
+    name, window = bench.layout.system.name, plan.window
+
+    def run(number: int) -> Record:
+        place, kind = _REFERENCES[number]
+        instant = window.start + len(window) * (number + 1) // (len(_REFERENCES) + 1)
+        fault = Fault(number, name, place, kind, instant, number)
+        console = folder / f"{name}.reference-{number}.log"
+        return Trial(bench, symbols, plan.times, console).run(fault, restarts=True)
+
+    pool = ThreadPoolExecutor(os.cpu_count())
+    try:
+        yield from pool.map(run, range(len(_REFERENCES)))
+    finally:
+        pool.shutdown(cancel_futures=True)  # if one failed, or after a signal
 
 
 def digests_of(lines: Sequence[str]) -> dict[int, str]:
