@@ -44,7 +44,8 @@ size_t virtio_pool_free_bytes(const struct virtio_pool *pool);
  */
 void *virtio_dma_allocate(struct virtio_pool *pool, size_t bytes, size_t alignment,
                           virtio_address *address);
-/* Frees memory that virtio_dma_allocate() returned for the same pool and number of bytes. */
+/* Frees memory that virtio_dma_allocate() returned for the same pool and number of bytes. If it is
+ * no piece of the pool, logs its address and frees nothing. */
 void virtio_dma_free(struct virtio_pool *pool, void *memory, size_t bytes);
 
 #endif

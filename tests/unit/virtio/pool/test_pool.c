@@ -123,6 +123,26 @@ static void exhausted_private_memory_is_reported(void **state)
     virtio_dma_free(&pool, piece, BYTES);
 }
 
+/* Memory in the middle of a piece, memory outside of the pool, and a piece that was freed before.
+ */
+static void memory_that_is_no_piece_is_reported(void **state)
+{
+    uint8_t *piece = allocate(2u * LINE, 1);
+    uint8_t outside[LINE];
+    unsigned lines = fake_log_lines;
+
+    (void)state;
+    virtio_dma_free(&pool, piece + LINE, LINE);
+    assert_int_equal(fake_log_lines, lines + 1);
+    virtio_dma_free(&pool, outside, LINE);
+    assert_int_equal(fake_log_lines, lines + 2);
+    assert_int_equal(virtio_pool_free_bytes(&pool), BYTES - 2u * LINE);
+    virtio_dma_free(&pool, piece, 2u * LINE);
+    assert_int_equal(fake_log_lines, lines + 2);
+    virtio_dma_free(&pool, piece, 2u * LINE);
+    assert_int_equal(fake_log_lines, lines + 3);
+}
+
 static void rest_of_a_cache_line_is_not_used(void **state)
 {
     (void)state;
@@ -196,6 +216,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(alignment_does_not_leave_a_gap, set_up, tear_down),
         cmocka_unit_test_setup_teardown(impossible_pieces_are_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(exhausted_private_memory_is_reported, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(memory_that_is_no_piece_is_reported, set_up, tear_down),
         cmocka_unit_test_setup_teardown(rest_of_a_cache_line_is_not_used, set_up, tear_down),
         cmocka_unit_test_setup_teardown(without_a_pool_the_platform_supplies_memory, set_up,
                                         tear_down),
