@@ -186,8 +186,8 @@ void network_sleep_until(uint64_t nanoseconds)
     thread_sleep_until(nanoseconds);
 }
 
-/* Where threads have budgets, the timer of a nap would delay those that are more urgent than the
- * bottom half: its interrupt comes at once, and the device's only wakes the bottom half. */
+/* With net_deferred=1 no interrupt of the network delays a thread that is more urgent than the
+ * bottom half. The timer of a nap would. */
 enum network_nap_end network_nap(sys_sem_t *semaphore, uint64_t nanoseconds)
 {
     if (network_serves_interrupts()) {
