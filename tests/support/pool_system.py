@@ -42,8 +42,8 @@ name = "{name}"
 cores = [{core}]
 memory = "32 MiB"
 image = "demo"
-arguments = "ip={address}/24 {arguments}"
-
+arguments = "ip={address}/24"
+{driver}
 [[shared_device]]
 name = "lan-{name}"
 kind = "net"
@@ -67,7 +67,7 @@ class Client:
     name: str
     address: str
     pool: str
-    arguments: str = ""  # of its kernel
+    driver: str = ""  # its table of the system file
 
 
 class PoolSystem(CardSystem):
@@ -87,7 +87,7 @@ class PoolSystem(CardSystem):
                 core=2 + number,
                 address=each.address,
                 pool=each.pool,
-                arguments=each.arguments,
+                driver=each.driver,
             )
             for number, each in enumerate(clients)
         )

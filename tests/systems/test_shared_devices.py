@@ -67,6 +67,12 @@ def test_addresses_follow_from_the_names(tmp_path: Path) -> None:
     assert all(mac[0] == 2 and len(mac) == 6 for macs in found for mac in macs)
 
 
+def test_a_client_may_have_an_alternative_driver() -> None:
+    system = parse(_HERE / "good" / "shared-device-driver.toml")
+    check(system, boards.load)
+    assert system.partitions[1].driver is not None
+
+
 def test_keys_of_block_devices() -> None:
     system = parse(_HERE / "good" / "shared-disk.toml")
     check(system, boards.load)

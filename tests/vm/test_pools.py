@@ -22,7 +22,12 @@ _SMALL = Client("small", "10.77.0.21", "256 KiB")
 _KILLS = 3
 _RESTARTS = 20  # of a driver: each allocates a fifth of the small pool or more
 _DATA = bytes(i * 7 % 251 for i in range(3_000_000))
-_POLLED = "net_alternative=polled net_failures=2 net_retry=0"
+_POLLED = """
+[partition.driver]
+alternative = "polled"
+failures = "2 in 10 s"
+retry = "never"
+"""
 
 
 def assert_transfers(system: PoolSystem, namespace: Namespace, client: Client) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from bulkhead.system import driver_argument
 from bulkhead.system.images import LINUXES, RTEMS, names_file
-from bulkhead.system.model import Driver, Partition, System
+from bulkhead.system.model import Driver, Partition, SharedKind, System
 from bulkhead.system.problems import Problem, show
 
 
@@ -16,7 +16,7 @@ def driver_rules(system: System) -> Iterator[Problem]:
     for partition in system.partitions:
         if partition.driver is not None:
             yield from _guest(partition, partition.driver)
-            yield from _device(partition, partition.driver)
+            yield from _device(system, partition, partition.driver)
             yield from _arguments(partition)
 
 
@@ -29,10 +29,18 @@ def _guest(partition: Partition, driver: Driver) -> Iterator[Problem]:
         yield Problem(driver.line, what, "remove the table, or take a program of apps/ as image")
 
 
-def _device(partition: Partition, driver: Driver) -> Iterator[Problem]:
-    if not partition.cards and not partition.devices:
+def _device(system: System, partition: Partition, driver: Driver) -> Iterator[Problem]:
+    is_client = any(
+        each.client == partition.name and each.kind is SharedKind.NET
+        for each in system.shared_devices
+    )
+    if not partition.cards and not partition.devices and not is_client:
         what = f"{_name(partition)} has a table [partition.driver], and no network device"
-        yield Problem(driver.line, what, "remove the table, or name the device in pci or devices")
+        yield Problem(
+            driver.line,
+            what,
+            "remove the table, or name the device in pci, in devices or in a [[shared_device]]",
+        )
 
 
 def _arguments(partition: Partition) -> Iterator[Problem]:
