@@ -5,6 +5,7 @@
  * while there is work, looks for more during a short time, and then sleeps until a doorbell, the
  * card or the disk wakes it.
  */
+#include "deadline.h"
 #include "devices.h"
 #include "kernel/application.h"
 #include "kernel/devicetree.h"
@@ -35,11 +36,6 @@ static struct {
     bool has_elapsed; /* a nap, before this round: neither card nor disk has ended it */
 } backend;
 
-static uint64_t earlier(uint64_t one, uint64_t other)
-{
-    return one < other ? one : other;
-}
-
 /* Executes a round. Returns true if it moved something. *until: when there is work at the latest.
  */
 static bool execute_round(uint64_t now, uint64_t *until)
@@ -53,16 +49,21 @@ static bool execute_round(uint64_t now, uint64_t *until)
     if (backend.has_storage) {
         has_moved = storage_side_round(now, &storage) || has_moved;
     }
-    *until = earlier(network, storage);
+    *until = deadline_earlier(network, storage);
     return has_moved;
 }
 
 /* Chooses the length of the next nap: the last one tells how often clients have work. */
 static void adapt_nap(bool has_moved)
 {
-    if (backend.has_elapsed) {
-        backend.has_elapsed = false;
-        backend.nap = has_moved ? NAP_MIN : earlier(2 * backend.nap, NAP_MAX);
+    if (!backend.has_elapsed) {
+        return;
+    }
+    backend.has_elapsed = false;
+    if (has_moved) {
+        backend.nap = NAP_MIN;
+    } else if (2 * backend.nap <= NAP_MAX) {
+        backend.nap *= 2;
     }
 }
 
@@ -72,7 +73,8 @@ static void nap(uint64_t until)
     if ((!backend.has_network || network_side_nap()) &&
         (!backend.has_storage || storage_side_nap())) {
         backend.has_elapsed =
-            semaphore_wait(&backend.wake, earlier(time_after(backend.nap), until)) != RESULT_OK;
+            semaphore_wait(&backend.wake, deadline_earlier(time_after(backend.nap), until)) !=
+            RESULT_OK;
     }
 }
 

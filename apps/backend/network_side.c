@@ -4,6 +4,7 @@
 
 #include "backend/network.h"
 #include "card.h"
+#include "deadline.h"
 #include "devices.h"
 #include "kernel/devicetree.h"
 #include "kernel/memory.h"
@@ -186,11 +187,6 @@ static void tend_card(uint64_t now)
     }
 }
 
-static uint64_t earlier(uint64_t one, uint64_t other)
-{
-    return one < other ? one : other;
-}
-
 bool network_side_round(uint64_t now, uint64_t *until)
 {
     struct network *network = &side.network;
@@ -206,8 +202,8 @@ bool network_side_round(uint64_t now, uint64_t *until)
     card_flush(&side.card); /* before a client is told that its frame was sent */
     network_end(network);
     reports_tend_network(now);
-    due = earlier(card_due(&side.card), network_due(network));
-    *until = earlier(time, due);
+    due = deadline_earlier(card_due(&side.card), network_due(network));
+    *until = deadline_earlier(time, due);
     return network->moved != before;
 }
 
