@@ -110,6 +110,6 @@ void virtio_dma_free(struct virtio_pool *pool, void *memory, size_t bytes)
             return;
         }
     }
-    virtio_platform_log("virtio: memory at 0x%llx is not freed: it is no piece of the pool",
+    virtio_platform_log("pool: memory at 0x%llx is not freed: it is no piece of the pool",
                         (unsigned long long)(uintptr_t)memory);
 }
