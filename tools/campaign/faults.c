@@ -20,6 +20,7 @@
 #define _GNU_SOURCE /* usleep() */
 #include "control.h"
 #include "plugin_argument.h"
+#include "plugin_memory.h"
 #include "qemu_plugin.h"
 #include <fcntl.h>
 #include <inttypes.h>
@@ -30,9 +31,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define HELD_POLL_US   50u
-#define LINE_BYTES_MAX 512u
-#define PAGE_MASK      UINT64_C(0xfff)
+#define HELD_POLL_US 50u
+#define PAGE_MASK    UINT64_C(0xfff)
 /* A block is an argument of its callback: the number of its instructions, and above it the place of
  * its end in the victim's memory. */
 #define BLOCK_COUNT_BITS  16u
@@ -49,10 +49,7 @@ struct range {
 
 static struct {
     struct control *control;
-    const char *memory;  /* name of the file */
-    uintptr_t mapped;    /* where it is mapped in this process; 0: not known yet */
-    size_t mapped_bytes; /* of it */
-    uint64_t base;
+    struct plugin_memory memory;
     uint64_t terminal;
     struct range victim;
     struct range monitor;
@@ -156,15 +153,16 @@ static void follow_store(qemu_plugin_meminfo_t access, uint64_t address)
     size_t bytes = (size_t)1 << qemu_plugin_mem_size_shift(access);
     const struct qemu_plugin_hwaddr *place = qemu_plugin_get_hwaddr(access, address);
     uint64_t physical, words[2] = {0};
+    const void *stored;
 
     if (place == NULL) {
         return;
     }
     physical = qemu_plugin_hwaddr_phys_addr(place);
     follow_stored(physical);
-    if (!qemu_plugin_hwaddr_is_io(place) && physical - plugin.base < plugin.mapped_bytes &&
-        bytes <= sizeof(words)) {
-        memcpy(words, (const void *)(plugin.mapped + (physical - plugin.base)), bytes);
+    stored = plugin_memory_at(&plugin.memory, physical, bytes);
+    if (!qemu_plugin_hwaddr_is_io(place) && stored != NULL && bytes <= sizeof(words)) {
+        memcpy(words, stored, bytes);
         follow_stored(words[0]);
         follow_stored(words[1]);
     }
@@ -251,47 +249,11 @@ static void watch_accesses(struct qemu_plugin_tb *block, bool is_victims)
     }
 }
 
-/* Finds the machine's memory in this process. QEMU maps it after it has loaded the plugin. */
-static void find_memory(void)
-{
-    char line[LINE_BYTES_MAX];
-    FILE *maps = fopen("/proc/self/maps", "re");
-
-    while (maps != NULL && fgets(line, sizeof(line), maps) != NULL) {
-        char *rest;
-        uintptr_t start = strtoul(line, &rest, 16);
-
-        if (strstr(line, plugin.memory) != NULL) {
-            uintptr_t end = strtoul(rest + 1, NULL, 16);
-
-            if (plugin.mapped == 0) {
-                plugin.mapped = start;
-            }
-            plugin.mapped_bytes = end - plugin.mapped;
-        }
-    }
-    if (maps != NULL) {
-        (void)fclose(maps);
-    }
-}
-
-/* Returns the physical address of a block's first instruction, 0 if it is not in memory. */
-static uint64_t physical_address(const struct qemu_plugin_tb *block)
-{
-    uintptr_t host = (uintptr_t)qemu_plugin_insn_haddr(qemu_plugin_tb_get_insn(block, 0));
-
-    if (plugin.mapped == 0) {
-        find_memory();
-    }
-    if (plugin.mapped == 0 || host < plugin.mapped || host - plugin.mapped >= plugin.mapped_bytes) {
-        return 0;
-    }
-    return plugin.base + (host - plugin.mapped);
-}
-
 static void translate(qemu_plugin_id_t id, struct qemu_plugin_tb *block)
 {
-    uint64_t place = physical_address(block);
+    /* 0 if the block is not in memory. */
+    uint64_t place = plugin_memory_address(
+        &plugin.memory, qemu_plugin_insn_haddr(qemu_plugin_tb_get_insn(block, 0)));
     bool is_victims = is_in(&plugin.victim, place);
     uintptr_t argument = qemu_plugin_tb_n_insns(block);
 
@@ -326,12 +288,9 @@ static void parse(const char *argument)
         const char *name;
         uint64_t *value;
     } numbers[] = {
-        {"base=", &plugin.base},
-        {"terminal=", &plugin.terminal},
-        {"victim=", &plugin.victim.start},
-        {"bytes=", &plugin.victim.bytes},
-        {"monitor=", &plugin.monitor.start},
-        {"monitor_bytes=", &plugin.monitor.bytes},
+        {"base=", &plugin.memory.base},      {"terminal=", &plugin.terminal},
+        {"victim=", &plugin.victim.start},   {"bytes=", &plugin.victim.bytes},
+        {"monitor=", &plugin.monitor.start}, {"monitor_bytes=", &plugin.monitor.bytes},
     };
     const char *control = plugin_argument(argument, "control=");
     const char *memory = plugin_argument(argument, "memory=");
@@ -339,7 +298,7 @@ static void parse(const char *argument)
     if (control != NULL) {
         plugin.control = map_control(control);
     } else if (memory != NULL) {
-        plugin.memory = strdup(memory);
+        plugin.memory.name = strdup(memory);
     }
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
         const char *value = plugin_argument(argument, numbers[i].name);
@@ -355,7 +314,7 @@ int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_info *info, int a
 {
     (void)info;
     plugin_parse(argument_count, arguments, parse);
-    if (plugin.control == NULL || plugin.memory == NULL || plugin.base == 0) {
+    if (plugin.control == NULL || plugin.memory.name == NULL || plugin.memory.base == 0) {
         (void)fputs("faults: control=PATH, memory=NAME and base=ADDRESS are required\n", stderr);
         return -1;
     }
