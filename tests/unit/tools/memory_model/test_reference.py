@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The model's caches against a plain one: lists of lines in the order of their use, and dictionaries.
+"""The model's caches against a plain one, with lists of lines in the order of their use.
 
 The plain model is written from the rules in tools/memory_model/hierarchy.h and cache.h.
 """
@@ -23,7 +23,7 @@ FILTER = Variant("host").folder / "tests" / "unit" / "tools" / "memory_model" / 
 LRU, PLRU = 0, 1
 FETCH, READ, WRITE, WALK = range(4)
 LINE = 64
-OWNERS = {"other": range(0), "a": range(0, 0x8000), "b": range(0x8000, 0x10000)}
+OWNERS = {"other": range(0), "a": range(0x8000), "b": range(0x8000, 0x10000)}
 MASK = (1 << 64) - 1
 FACTOR = 0x9E3779B97F4A7C15
 
