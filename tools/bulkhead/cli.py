@@ -556,6 +556,59 @@ def campaign(
 
 
 @bulkhead.command(context_settings=_CONTEXT)
+@click.argument("name", metavar="NAME|FILE")
+@click.option("--cache", metavar="SIZE,WAYS,LINE", default="1 MiB,16,64", show_default=True,
+              help="The last-level cache, which all cores share. A line is in bytes.")  # fmt: skip
+@click.option("--private", metavar="SIZE,WAYS,LINE", default="32 KiB,4,64", show_default=True,
+              help="The instruction cache and the data cache of each core.")  # fmt: skip
+@click.option("--tlb", metavar="ENTRIES,WAYS", default="512,4", show_default=True,
+              help="The TLB of each core.")  # fmt: skip
+@click.option("--replacement", type=click.Choice(["lru", "plru", "random"]), default="lru",
+              show_default=True, help="Which line of a set leaves for a new one.")  # fmt: skip
+@click.option("--seed", type=click.IntRange(0, (1 << 64) - 1), default=1, show_default=True,
+              help="The seed of --replacement random.")  # fmt: skip
+@click.option("--skip", type=click.IntRange(min=0), default=0, show_default=True, metavar="N",
+              help="Begin to count after N instructions of all cores.")  # fmt: skip
+@click.option("--instructions", type=click.IntRange(min=1), default=100_000_000, metavar="N",
+              show_default=True, help="Count during N instructions of all cores.")  # fmt: skip
+@click.option("--svg", type=click.Path(path_type=Path), metavar="FILE",
+              help="Draw the lines of each owner in each set as an SVG image.")  # fmt: skip
+@click.option("--json", "json_path", type=click.Path(path_type=Path), metavar="FILE",
+              help="Write all counts to this file.")  # fmt: skip
+@no_install
+@click.pass_obj
+@ends_at_signals
+def cache(
+    settings: Settings,
+    name: str,
+    cache: str,
+    private: str,
+    tlb: str,
+    replacement: str,
+    seed: int,
+    skip: int,
+    instructions: int,
+    svg: Path | None,
+    json_path: Path | None,
+) -> None:
+    """Count whose cache lines a system's partitions evict, in a model of the memory system.
+
+    NAME is a folder of systems/; FILE is a system file or its folder. The system runs in QEMU, and
+    each access goes through modelled caches and TLBs (docs/memory-model.md). The command prints for
+    the memory of each partition its hits and misses, and how many of its lines left the shared
+    cache for lines of each other partition. Each run gives the same counts. They are numbers of
+    accesses, not times.
+    """
+    from bulkhead.memory_model.cache_command import CacheOptions, count_cache
+    from bulkhead.memory_model.run import Counted
+
+    counted = Counted(instructions, skipped=skip, seed=seed)
+    count_cache(
+        CacheOptions(name, cache, private, tlb, replacement, counted, svg, json_path), settings
+    )
+
+
+@bulkhead.command(context_settings=_CONTEXT)
 @click.option(
     "--json",
     "json_path",

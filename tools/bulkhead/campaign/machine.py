@@ -9,7 +9,7 @@ import os
 import tempfile
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -23,7 +23,7 @@ from bulkhead.running.qemu import Machine, UserNetwork, escape
 from bulkhead.system.assemble import Assembled
 from bulkhead.system.board_tree import registers
 from bulkhead.system.layout import Layout, Place
-from bulkhead.system.machine import machine
+from bulkhead.system.machine import machine, repeatable
 from bulkhead.system.ranges import Range
 
 VICTIM = 0  # number of the partition
@@ -108,10 +108,6 @@ class CampaignMachine:
             *arguments(self._stub),
             "-plugin",
             plugin,
-            "-seed",  # of what QEMU gives guests as random
-            "1",
-            "-rtc",
-            "base=2026-01-01,clock=vm",
         )
         made = machine(
             layout.system,
@@ -120,11 +116,7 @@ class CampaignMachine:
             lambda _: _network(self._bench.folder),
             extra,
         )
-        # The device acts when its register is written, or at an emulated time: not when another
-        # thread of QEMU gets to it.
-        exact = {"tx": "timer", "ioeventfd": "off"}
-        cards = [replace(card, options={**card.options, **exact}) for card in made.cards]
-        return replace(made, cards=cards, icount=True)
+        return repeatable(made)
 
     def __enter__(self) -> Self:
         self.guest.start()

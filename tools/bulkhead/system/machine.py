@@ -88,6 +88,21 @@ def machine(
     )
 
 
+def repeatable(made: Machine) -> Machine:
+    """Return the machine so that each run executes the same instructions: its time is the number of
+    executed instructions, and nothing in it depends on the host's time, threads or chance.
+
+    Its networks must answer without the host.
+    """
+    # The device acts when its register is written, or at an emulated time: not when another thread
+    # of QEMU gets to it.
+    exact = {"tx": "timer", "ioeventfd": "off"}
+    cards = [replace(card, options={**card.options, **exact}) for card in made.cards]
+    # The seed of what QEMU gives guests as random, and the clock of the RTC.
+    extra = [*made.extra, "-seed", "1", "-rtc", "base=2026-01-01,clock=vm"]
+    return replace(made, cards=cards, icount=True, extra=extra)
+
+
 def _place(system: System, address: PciAddress) -> dict[str, str]:
     """Return the properties that put a device at an address of bus 0."""
     owned = {each for partition in system.partitions for each in partition.pci}
