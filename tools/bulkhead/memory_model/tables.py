@@ -27,8 +27,9 @@ def _table(*columns: str) -> Table:
 
 
 def used_owners(results: Results) -> list[OwnerCounts]:
-    """Return the owners whose memory was accessed."""
-    return [each for each in results.owners if each.accesses]
+    """Return the owners whose memory was accessed; all of them if no memory was."""
+    used = [each for each in results.owners if each.accesses]
+    return used or list(results.owners)
 
 
 def show_results(results: Results, console: Console) -> None:
