@@ -51,24 +51,10 @@ static bool read_descriptor(void *context, uint64_t address, uint64_t *descripto
     return true;
 }
 
-static bool translate(struct memory_model *model, const struct translation_registers *registers,
-                      const struct memory_access *access, struct translated *translated)
+static void count_translation(struct memory_model *model, const struct translated *translated)
 {
-    struct walker walker = {.model = model, .processor = access->processor};
-    const struct table_memory memory = {.read = read_descriptor, .context = &walker};
-
-    if (!translation_find(&model->processors[access->processor], registers, &memory,
-                          access->virtual_address, translated)) {
-        model->failed++;
-        return false;
-    }
-    return true;
-}
-
-static void count_translation(struct memory_model *model, const struct translated *translated,
-                              uint64_t physical)
-{
-    struct translation_counts *counts = &model->translations[owners_find(&model->owners, physical)];
+    struct translation_counts *counts =
+        &model->translations[owners_find(&model->owners, translated->physical)];
 
     counts->accesses += translated->is_used ? 1 : 0;
     counts->misses += translated->is_miss ? 1 : 0;
@@ -76,30 +62,33 @@ static void count_translation(struct memory_model *model, const struct translate
     counts->stage2_reads += translated->stage2_reads;
 }
 
-void memory_model_access(struct memory_model *model, const struct translation_registers *registers,
-                         const struct memory_access *access, uint64_t physical)
+bool memory_model_translate(struct memory_model *model,
+                            const struct translation_registers *registers,
+                            const struct memory_access *access, uint64_t *physical)
 {
+    struct walker walker = {.model = model, .processor = access->processor};
+    const struct table_memory memory = {.read = read_descriptor, .context = &walker};
     struct translated translated;
 
-    if (translate(model, registers, access, &translated) && translated.physical != physical) {
-        model->different++;
+    if (!translation_find(&model->processors[access->processor], registers, &memory,
+                          access->virtual_address, &translated)) {
+        model->failed++;
+        return false;
     }
-    count_translation(model, &translated, physical);
+    count_translation(model, &translated);
+    *physical = translated.physical;
+    return true;
+}
+
+void memory_model_access(struct memory_model *model, const struct memory_access *access,
+                         uint64_t physical)
+{
     hierarchy_access(&model->hierarchy, access->processor, physical, access->bytes, access->kind);
 }
 
-void memory_model_translate_access(struct memory_model *model,
-                                   const struct translation_registers *registers,
-                                   const struct memory_access *access)
+void memory_model_compare(struct memory_model *model, uint64_t physical, uint64_t emulators)
 {
-    struct translated translated;
-
-    if (!translate(model, registers, access, &translated)) {
-        return;
-    }
-    count_translation(model, &translated, translated.physical);
-    hierarchy_access(&model->hierarchy, access->processor, translated.physical, access->bytes,
-                     access->kind);
+    model->different += physical == emulators ? 0 : 1;
 }
 
 void memory_model_clear_translations(struct memory_model *model, uint32_t processor)

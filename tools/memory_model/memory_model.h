@@ -53,16 +53,19 @@ bool memory_model_create(struct memory_model *model, const struct memory_model_g
 /* Frees the memory. */
 void memory_model_destroy(struct memory_model *model);
 
-/* Makes an access: the translation with the reads of its walk, then the caches. `physical` is the
- * address that the emulator has translated to. */
-void memory_model_access(struct memory_model *model, const struct translation_registers *registers,
-                         const struct memory_access *access, uint64_t physical);
+/* Translates the address of an access, and makes the reads of the walk. Returns false if the tables
+ * have no translation, which is counted in `failed`. */
+bool memory_model_translate(struct memory_model *model,
+                            const struct translation_registers *registers,
+                            const struct memory_access *access, uint64_t *physical);
 
-/* Makes an access whose physical address the emulator does not tell. If there is no translation,
- * the access is counted in `failed` and not made. */
-void memory_model_translate_access(struct memory_model *model,
-                                   const struct translation_registers *registers,
-                                   const struct memory_access *access);
+/* Makes an access to a physical address, without a translation. */
+void memory_model_access(struct memory_model *model, const struct memory_access *access,
+                         uint64_t physical);
+
+/* Compares a translation with the emulator's. They differ if the model's TLB has an entry that the
+ * emulator's has not, or the other way round. */
+void memory_model_compare(struct memory_model *model, uint64_t physical, uint64_t emulators);
 
 /* Invalidates the TLBs of a processor. */
 void memory_model_clear_translations(struct memory_model *model, uint32_t processor);

@@ -65,6 +65,11 @@ static bool read_memory(void *context, uint64_t address, uint64_t *descriptor)
     return true;
 }
 
+static bool is_memory(uint64_t physical)
+{
+    return plugin_memory_at(&plugin.memory, physical, 1) != NULL;
+}
+
 /* Writes the results to another file, which is renamed: a reader finds all of them, or none. */
 static void write_results(bool is_whole)
 {
@@ -136,6 +141,7 @@ static void on_fetch(unsigned translator, void *argument)
                                          .kind = ACCESS_FETCH,
                                          .virtual_address = fetch->virtual_address,
                                          .bytes = INSTRUCTION_BYTES};
+    uint64_t physical;
 
     (void)translator;
     if (plugin.is_written) {
@@ -144,30 +150,42 @@ static void on_fetch(unsigned translator, void *argument)
     if (fetch->begins_block) {
         update_registers(&plugin.processors[number]);
     }
-    memory_model_access(&plugin.model, &plugin.processors[number].registers, &access,
-                        fetch->physical);
+    if (memory_model_translate(&plugin.model, &plugin.processors[number].registers, &access,
+                               &physical)) {
+        memory_model_compare(&plugin.model, physical, fetch->physical);
+    }
+    memory_model_access(&plugin.model, &access, fetch->physical);
     count_instructions(fetch->instructions);
 }
 
+/* Makes a load or store if it is to memory. QEMU is asked for its address only then: it fails to
+ * tell that of a device access which has changed the machine's address map. */
 static void on_access(unsigned translator, qemu_plugin_meminfo_t access, uint64_t address,
                       void *argument)
 {
     const uint32_t number = this_processor();
-    const struct qemu_plugin_hwaddr *place = qemu_plugin_get_hwaddr(access, address);
     const struct memory_access made = {
         .processor = number,
         .kind = qemu_plugin_mem_is_store(access) ? ACCESS_WRITE : ACCESS_READ,
         .virtual_address = address,
         .bytes = UINT64_C(1) << qemu_plugin_mem_size_shift(access),
     };
+    const struct qemu_plugin_hwaddr *place;
+    uint64_t physical;
 
     (void)translator;
     (void)argument;
-    if (plugin.is_written || place == NULL || qemu_plugin_hwaddr_is_io(place)) {
+    if (plugin.is_written ||
+        !memory_model_translate(&plugin.model, &plugin.processors[number].registers, &made,
+                                &physical) ||
+        !is_memory(physical)) {
         return;
     }
-    memory_model_access(&plugin.model, &plugin.processors[number].registers, &made,
-                        qemu_plugin_hwaddr_phys_addr(place));
+    place = qemu_plugin_get_hwaddr(access, address);
+    if (place != NULL && !qemu_plugin_hwaddr_is_io(place)) {
+        memory_model_compare(&plugin.model, physical, qemu_plugin_hwaddr_phys_addr(place));
+    }
+    memory_model_access(&plugin.model, &made, physical);
 }
 
 static void on_translation_register(unsigned translator, void *argument)
@@ -202,10 +220,14 @@ static void on_zero(unsigned translator, void *argument)
                                          .kind = ACCESS_WRITE,
                                          .virtual_address = address & ~(uint64_t)(ZEROED_BYTES - 1),
                                          .bytes = ZEROED_BYTES};
+    uint64_t physical;
 
     (void)translator;
-    if (!plugin.is_written) {
-        memory_model_translate_access(&plugin.model, &plugin.processors[number].registers, &access);
+    if (!plugin.is_written &&
+        memory_model_translate(&plugin.model, &plugin.processors[number].registers, &access,
+                               &physical) &&
+        is_memory(physical)) {
+        memory_model_access(&plugin.model, &access, physical);
     }
 }
 

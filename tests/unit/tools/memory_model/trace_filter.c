@@ -45,7 +45,6 @@ static bool read_geometry(struct memory_model_geometry *geometry, struct stream 
 int main(int count, char **arguments)
 {
     const struct table_memory memory = {.read = read_nothing};
-    const struct translation_registers registers = {.exception_level = 3};
     struct memory_model_geometry geometry;
     struct memory_access access;
     struct stream stream;
@@ -61,7 +60,7 @@ int main(int count, char **arguments)
     while (scanf("%" SCNu32 " %" SCNu32 " %" SCNu64 " %" SCNu64, &access.processor, &kind,
                  &access.virtual_address, &access.bytes) == 4) {
         access.kind = (enum access)kind;
-        memory_model_access(&model, &registers, &access, access.virtual_address);
+        memory_model_access(&model, &access, access.virtual_address);
     }
     results_write(stdout, &model, &(struct run){.is_whole = true});
     memory_model_destroy(&model);
