@@ -147,6 +147,8 @@ static void test_granule_of_4_kib(void **state)
     expect_hit(UINT64_C(0x5a000080c0a06fff), UINT64_C(0x60007fff)); /* a tag */
     assert_false(find(UINT64_C(0x80c0a07000)));
     assert_int_equal(result.stage1_reads, 4);
+    write_descriptor(top, 2, UINT64_C(0x8000000000) | VALID); /* no block is that large */
+    assert_false(find(UINT64_C(0x10000000000)));
     assert_false(find(UINT64_C(0x1000000000000))); /* more than 48 bits */
     assert_int_equal(result.stage1_reads, 0);
     translation_clear(&translation);
@@ -301,6 +303,8 @@ static void test_address_spaces(void **state)
     expect_hit(0x7456, UINT64_C(0x80008456)); /* global */
     expect(0x5123, UINT64_C(0x80004123), 3, 0);
     registers.tcr_el1 |= TTBR1_ASID;
+    registers.ttbr1_el1 = ASID(3);
+    expect(0x5123, UINT64_C(0x80004123), 3, 0);
     registers.ttbr1_el1 = ASID(1);
     expect_hit(0x5123, UINT64_C(0x80004123));
     /* EL0 and EL1 have one regime. */
