@@ -116,7 +116,7 @@ static bool parse_number(const char *text, void *value)
 
 static bool parse_text(const char *text, void *value)
 {
-    const char **copy = value;
+    const char **copy = (const char **)value;
 
     *copy = strdup(text);
     return *copy != NULL && *text != '\0';
@@ -131,9 +131,9 @@ const char *options_parse(struct options *options, const char *argument)
         bool (*parse)(const char *text, void *value);
         void *value;
     } arguments[] = {
-        {"results=", parse_text, &options->results},
-        {"owners=", parse_text, &options->owners},
-        {"memory=", parse_text, &options->memory},
+        {"results=", parse_text, (void *)&options->results},
+        {"owners=", parse_text, (void *)&options->owners},
+        {"memory=", parse_text, (void *)&options->memory},
         {"base=", parse_number, &options->base},
         {"skipped=", parse_number, &options->skipped},
         {"counted=", parse_number, &options->counted},
