@@ -14,6 +14,7 @@
 #define PAUSE_US_MAX 4096u
 #define SLEEP_US_MAX 8192u
 #define SLEEPS_EVERY 4u /* rounds */
+#define LATE_US      13000u
 
 static volatile uint32_t is_open;  /* VCPU 1 takes SGIs */
 static volatile uint32_t received; /* number of SGIs */
@@ -80,6 +81,9 @@ static void other_main(void)
 {
     write32(sgi_frame(1) + ISENABLER, 1u << SGI | 1u << TIMER);
     open_interface();
+    /* After more than a period without work, the VCPU's periods begin at other times than those of
+     * VCPU 0, unless they are aligned. */
+    sleep(ticks(LATE_US));
     is_open = 1;
     for (;;) {
         receive();
