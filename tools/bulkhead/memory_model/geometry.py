@@ -7,14 +7,13 @@ import re
 from dataclasses import dataclass
 
 from bulkhead.errors import UserError
-from bulkhead.system.problems import show, size
+from bulkhead.system.problems import SIZE_UNITS, show, size
 
 REPLACEMENTS = ("lru", "plru", "random")
 WAYS_MAX = 64
 _BYTES_MAX = 1 << 30
 _LINE_MIN, _LINE_MAX = 16, 4096
 _ENTRIES_MAX = 1 << 16
-_UNITS = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 _SIZE = r"([0-9]{1,9}) ?([KMG]iB)"
 _NUMBER = r"([0-9]{1,9})"
 
@@ -85,7 +84,7 @@ def parse_cache(text: str, option: str) -> Cache:
     found = re.fullmatch(rf"{_SIZE} ?, ?{_NUMBER} ?, ?{_NUMBER}", text)
     if found is None:
         raise UserError(f"{option} {show(text)} is not a cache", fix)
-    cache = Cache(int(found[1]) * _UNITS[found[2]], int(found[3]), int(found[4]))
+    cache = Cache(int(found[1]) * SIZE_UNITS[found[2]], int(found[3]), int(found[4]))
     if not 1 <= cache.ways <= WAYS_MAX:
         raise UserError(f"{option} {show(text)}: a cache has 1 to {WAYS_MAX} ways", fix)
     if not (_LINE_MIN <= cache.line_bytes <= _LINE_MAX and _is_power_of_two(cache.line_bytes)):

@@ -68,7 +68,16 @@ from bulkhead.system.model import (
     derived_mac,
     stopping,
 )
-from bulkhead.system.problems import TIME_UNITS, Problem, choose, duration, refuse, show, size
+from bulkhead.system.problems import (
+    SIZE_UNITS,
+    TIME_UNITS,
+    Problem,
+    choose,
+    duration,
+    refuse,
+    show,
+    size,
+)
 
 SYSTEMS = ROOT / "systems"
 NAME_CHARACTERS_MAX = NAME_BYTES - 1  # the last is 0
@@ -90,7 +99,6 @@ RATE_MAX = 1 << 40  # bytes/s; TOKEN_BUCKET_RATE_MAX
 _FILE = "system.toml"
 _GROUP_BIT = 1  # of the first byte of a MAC address (IEEE 802, 8.2)
 _RATE_UNITS = {"k": 10**3, "M": 10**6, "G": 10**9}
-_UNITS = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 
 
 class _Wrong(Exception):
@@ -486,7 +494,7 @@ def _memory(value: Any) -> int:
     found = re.fullmatch(r"([0-9]{1,9}) ?([KMG]iB)", value) if isinstance(value, str) else None
     if found is None:
         raise _Wrong('write a whole number and KiB, MiB or GiB, such as "64 MiB"')
-    return int(found[1]) * _UNITS[found[2]]
+    return int(found[1]) * SIZE_UNITS[found[2]]
 
 
 def _kept_bytes(value: Any) -> int:

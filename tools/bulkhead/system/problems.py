@@ -13,6 +13,7 @@ from bulkhead.paths import display
 
 _SHOWN_CHARACTERS = 40
 TIME_UNITS = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000}  # ascending
+SIZE_UNITS = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}  # ascending
 
 
 @dataclass(frozen=True)
@@ -62,9 +63,9 @@ def is_file(path: Path) -> bool:
 
 def size(count: int) -> str:
     """Return a number of bytes in the largest unit that needs no fraction."""
-    for shift, unit in ((30, "GiB"), (20, "MiB"), (10, "KiB")):
-        if count and count % (1 << shift) == 0:
-            return f"{count >> shift} {unit}"
+    for unit, unit_bytes in reversed(SIZE_UNITS.items()):
+        if count and count % unit_bytes == 0:
+            return f"{count // unit_bytes} {unit}"
     return f"{count} bytes"
 
 
