@@ -32,5 +32,5 @@ def test_control_begins_without_a_hold() -> None:
     control = Control()
     assert control.now == control.victim == control.first_read == 0
     assert control.times() == []
-    assert not control.wait_until_held(0.0, lambda: False)
+    assert not control.wait_until_held(0.0, lambda: None)
     control.close()

@@ -46,6 +46,11 @@ def direct() -> Prepared:
     return prepare(SYSTEMS[:1], Settings())[0]
 
 
+@pytest.fixture
+def shared() -> Prepared:
+    return prepare(SYSTEMS[1:], Settings())[0]
+
+
 def check(prepared: list[Prepared], numbers: range, folder: Path) -> None:
     systems = {each.name: each for each in prepared}
     for fault in draw_all(prepared, SEED, numbers):
@@ -147,6 +152,21 @@ def test_scrubber_finds_what_nobody_uses(
     monkeypatch.setitem(injection._INJECTORS, place, change)
     outcome = run(direct, fault_of(direct, place, Kind.FLIP), log_folder)
     assert (outcome.verdict, outcome.detector) == (Verdict.RECOVERED.value, "scrubber")
+
+
+@pytest.mark.long
+def test_endless_exceptions_are_noticed(
+    shared: Prepared, log_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without the root of its translation tables the victim executes no instruction."""
+
+    def change(_: Fault, scene: Scene, __: random.Random) -> Injection:
+        root = next(scene.descriptors())[0]
+        return Injection("root", {scene.physical(root): bytes(WORD)})
+
+    monkeypatch.setitem(injection._INJECTORS, Place.TABLES, change)
+    outcome = run(shared, fault_of(shared, Place.TABLES, Kind.STUCK), log_folder)
+    assert (outcome.verdict, outcome.detector) == (Verdict.RECOVERED.value, "heartbeat")
 
 
 @pytest.mark.long

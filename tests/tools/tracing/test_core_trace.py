@@ -32,10 +32,11 @@ from bulkhead.layouts.hypervisor import (
 from bulkhead.layouts.hypervisor import SCHEDULER_TRACE_BYTES as TRACE_BYTES
 from bulkhead.running.attach import GuestMemory, Running
 from bulkhead.system.description import PAGE_BYTES
+from bulkhead.system.ranges import Range
 from bulkhead.tracing import trace_command
 from bulkhead.tracing.core_command import trace_cores
 from bulkhead.tracing.core_moves import read_moves
-from bulkhead.tracing.core_ring import CAPACITY, CoreTrace, Kind, read_core
+from bulkhead.tracing.core_ring import CAPACITY, CoreTrace, Kind, place_of_ring, read_core
 from bulkhead.tracing.core_schedule import make_schedule
 from bulkhead.tracing.timeline import State
 from bulkhead.tracing.trace_command import TraceOptions, choose_cores
@@ -159,6 +160,10 @@ def test_records_and_members() -> None:
     )  # fmt: skip
     assert media.is_on
     assert (trace.written, trace.lost) == (3, 0)
+
+
+def test_place_of_a_ring() -> None:
+    assert place_of_ring(RUNNING, CORE, Memory().read) == Range(RING, TRACE_BYTES)
 
 
 def test_a_ring_that_has_wrapped() -> None:

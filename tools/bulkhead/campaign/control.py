@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable, Sequence
 
 from bulkhead.running import machine_memory
-from bulkhead.running.guest import GuestError
 
 _CHARACTERS_MAX = 65536
 _POLL_S = 0.0005
@@ -72,15 +71,14 @@ class Control:
         """Hold the machine at a time."""
         self._control.hold_at_now = now
 
-    def wait_until_held(self, seconds: float, has_ended: Callable[[], bool]) -> bool:
+    def wait_until_held(self, seconds: float, check: Callable[[], None]) -> bool:
         """Wait until the machine is held. Returns False if it is not within `seconds`.
 
-        Raises GuestError if the machine has ended.
+        `check` is called again and again, and may raise an exception.
         """
         end = time.monotonic() + seconds
         while not self._control.is_held:
-            if has_ended():
-                raise GuestError("the machine has ended")
+            check()
             if time.monotonic() > end:
                 return False
             time.sleep(_POLL_S)

@@ -15,6 +15,7 @@ from types import TracebackType
 from typing import Self
 
 from bulkhead.campaign.control import Control
+from bulkhead.campaign.standstill import Standstill
 from bulkhead.errors import UserError
 from bulkhead.running import machine_memory
 from bulkhead.running.gdb_stub import GdbStub, arguments
@@ -150,7 +151,14 @@ class CampaignMachine:
 
     def wait(self) -> bool:
         """Wait until the machine is held. Returns False if it does not come there."""
-        return self.control.wait_until_held(_HELD_S, lambda: self.guest.process.poll() is not None)
+        standstill = Standstill(self.guest, self.control)
+
+        def check() -> None:
+            if self.guest.process.poll() is not None:
+                raise GuestError("the machine has ended")
+            standstill.check()
+
+        return self.control.wait_until_held(_HELD_S, check)
 
     @contextlib.contextmanager
     def halted(self) -> Iterator[GdbStub]:

@@ -4,7 +4,8 @@
 A reference is a run with a fault whose effect on the victim is known: it hangs, it crashes, its
 device is refused. Pages of the neighbours and of the hypervisor that then differ from the golden
 run depend on the time or describe the victim, and are left out of later comparisons. So are those
-that the hypervisor writes in the golden run.
+that the hypervisor writes in the golden run, and the traces of shared cores: how far a trace is
+filled depends on the victim.
 """
 
 from __future__ import annotations
@@ -26,11 +27,13 @@ from bulkhead.campaign.machine import VICTIM, Bench, CampaignMachine
 from bulkhead.campaign.scene import Symbols
 from bulkhead.campaign.trial import DONE, HYPERVISOR_MEMORY, Line, Record, Times, Trial
 from bulkhead.errors import UserError
+from bulkhead.running.attach import facts_of
 from bulkhead.system.board import PAGE_BYTES
 from bulkhead.system.layout import Layout
 from bulkhead.system.problems import show
+from bulkhead.tracing.core_ring import place_of_ring
 
-_VERSION = 7  # of the file
+_VERSION = 8  # of the file
 _LEARN = 250_000_000  # instructions, enough for the neighbours' work
 _RECOVERY = 40_000_000  # of a victim, from its restart
 _MARGIN = 20_000_000
@@ -136,6 +139,8 @@ def _make(bench: Bench, symbols: Symbols, folder: Path) -> Plan:
     )
     for memory in live:
         plan.leave_out(HYPERVISOR_MEMORY, changed_pages(golden.memory[HYPERVISOR_MEMORY], memory))
+    traces = _trace_pages(bench.layout, golden.memory[HYPERVISOR_MEMORY])
+    plan.leave_out(HYPERVISOR_MEMORY, traces)
     for record in _references(bench, symbols, plan, folder):
         _mask(plan, record, bench.layout)
     return plan
@@ -157,6 +162,19 @@ def _references(bench: Bench, symbols: Symbols, plan: Plan, folder: Path) -> Ite
         yield from pool.map(run, range(len(_REFERENCES)))
     finally:
         pool.shutdown(cancel_futures=True)  # if one failed, or after a signal
+
+
+def _trace_pages(layout: Layout, memory: bytes) -> Iterator[int]:
+    """Yield the pages of the traces of shared cores. `memory`: the hypervisor's."""
+    start = layout.hypervisor.start
+
+    def read(address: int, size: int) -> bytes:
+        return memory[address - start : address - start + size]
+
+    running = facts_of(layout)
+    for core in running.shared_cores:
+        ring = place_of_ring(running, core, read)
+        yield from range((ring.start - start) // PAGE_BYTES, (ring.end - start) // PAGE_BYTES)
 
 
 def digests_of(lines: Sequence[str]) -> dict[int, str]:

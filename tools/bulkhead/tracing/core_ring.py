@@ -27,6 +27,7 @@ from bulkhead.layouts.hypervisor import (
 )  # fmt: skip
 from bulkhead.running.attach import Running
 from bulkhead.system.description import PAGE_BYTES
+from bulkhead.system.ranges import Range
 from bulkhead.system.reports import State, VcpuReport, parse
 
 Kind = TraceKind  # of a record
@@ -104,6 +105,11 @@ def read_page(running: Running, core: int, read: Read) -> SharedCore:
     return SharedCore.from_buffer_copy(reader.page(reader.place()))
 
 
+def place_of_ring(running: Running, core: int, read: Read) -> Range:
+    """Return the physical place of the ring of a shared core."""
+    return _Reader(running, core, read).ring()
+
+
 @dataclass(frozen=True)
 class _Reader:
     running: Running
@@ -135,6 +141,10 @@ class _Reader:
             records,
             first + len(records),
         )
+
+    def ring(self) -> Range:
+        _, ring, _ = self._state(self.place())
+        return Range(ring, SCHEDULER_TRACE_BYTES)
 
     def _read(self, address: int, size: int, what: str) -> bytes:
         start, end = self.running.hypervisor_start, self.running.hypervisor_end
