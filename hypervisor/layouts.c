@@ -269,6 +269,13 @@ void layouts_description(void)
     LAYOUT_NUMBER(description_shared_device, function);
     LAYOUT_NUMBERS(description_shared_device, config);
     LAYOUT_NESTED(description_shared_device, windows, description_window);
+    LAYOUT_WHOLE_STRUCT(description_colours);
+    LAYOUT_NUMBER(description_colours, first);
+    LAYOUT_NUMBER(description_colours, run);
+    LAYOUT_NUMBER(description_colours, period);
+    LAYOUT_WHOLE_STRUCT(description_partition_colours);
+    LAYOUT_NESTED(description_partition_colours, memories, description_colours);
+    LAYOUT_NESTED(description_partition_colours, images, description_colours);
     LAYOUT_WHOLE_STRUCT(description);
     LAYOUT_NUMBER(description, magic);
     LAYOUT_NUMBER(description, version);
@@ -289,6 +296,8 @@ void layouts_description(void)
     LAYOUT_NESTED(description, channels, description_channel);
     LAYOUT_NESTED(description, movables, description_movable);
     LAYOUT_NESTED(description, shared_devices, description_shared_device);
+    LAYOUT_NESTED(description, colours, description_partition_colours);
+    LAYOUT_NESTED(description, own_colours, description_colours);
 }
 
 /* Structures of a running system, which the tools read through the machine's memory. */

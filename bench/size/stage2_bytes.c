@@ -11,13 +11,13 @@
 
 #define POOL_BYTES (1024 * PAGE_BYTES)
 
-/* Returns the bytes of the partition's tables, 0 if they cannot be built. */
-static uint64_t table_bytes(const struct description_partition *partition)
+/* Returns the bytes of a partition's tables, 0 if they cannot be built. `partition`: index. */
+static uint64_t table_bytes(const struct description *description, uint32_t partition)
 {
     void *memory = aligned_alloc(PAGE_BYTES, POOL_BYTES);
     uint64_t start = (uintptr_t)memory;
     struct page_pool pool = {.next = start, .end = start + POOL_BYTES};
-    bool built = memory != NULL && stage2_build(partition, &pool) != 0;
+    bool built = memory != NULL && stage2_build(description, partition, &pool) != 0;
 
     free(memory);
     return built ? pool.next - start : 0;
@@ -54,7 +54,7 @@ int main(int count, char **arguments)
         return 2;
     }
     for (uint32_t i = 0; i < description.partition_count; i++) {
-        uint64_t bytes = table_bytes(&description.partitions[i]);
+        uint64_t bytes = table_bytes(&description, i);
 
         if (bytes == 0) {
             return 1;

@@ -5,6 +5,7 @@
  * access is naturally aligned, and no code here calls memcpy() or memset().
  */
 #include "boot/boot.h"
+#include "boot/copies.h"
 #include "boot/image.h"
 #include "channel/channel.h"
 #include "console/terminal.h"
@@ -13,6 +14,7 @@
 #include "entry/monitor.h"
 #include "gic/redistributor.h"
 #include "hypervisor/registers.h"
+#include "memory/runs.h"
 #include "partition/load.h"
 #include "shared_device/shared_device.h"
 #include "smmu/smmu.h"
@@ -28,18 +30,21 @@
 #define HEADER_UART          4u
 #define HEADER_UART_INVERTED 5u
 
-struct page_pool boot_pool;
-
 /* Maps each part of the image with its permissions, and the rest of the hypervisor's memory as
  * data. */
-static void map_hypervisor(uint64_t *root, const struct description_board *board)
+static void map_hypervisor(uint64_t *root, const struct description *system)
 {
-    uint64_t start = (uint64_t)(uintptr_t)image_start;
+    const struct description_board *board = &system->board;
     uint64_t data = (uint64_t)(uintptr_t)monitor_constants_end;
 
-    boot_map(root, board->hypervisor, start - board->hypervisor, MONITOR_DATA);
-    boot_map_between(root, image_start, monitor_text_end, MONITOR_CODE);
-    boot_map_between(root, monitor_text_end, monitor_constants_end, MONITOR_CONSTANTS);
+    boot_map(root, board->hypervisor, (uint64_t)(uintptr_t)image_start - board->hypervisor,
+             MONITOR_DATA);
+    if (description_has_colours(system)) {
+        data = copies_map_own(root, system);
+    } else {
+        boot_map_between(root, image_start, monitor_text_end, MONITOR_CODE);
+        boot_map_between(root, monitor_text_end, monitor_constants_end, MONITOR_CONSTANTS);
+    }
     boot_map(root, data, board->hypervisor + board->hypervisor_bytes - data, MONITOR_DATA);
 }
 
@@ -62,12 +67,14 @@ static void map_devices(uint64_t *root, const struct description *system)
 static void probe_memory(const struct description *system)
 {
     terminal_explain("the board has no memory at");
-    (void)device_read32(boot_processor_pages(system));
+    (void)device_read32(boot_last_pages(system));
     for (uint32_t i = 0; i < system->partition_count; i++) {
         const struct description_partition *partition = &system->partitions[i];
 
         for (uint32_t j = 0; j < partition->memory_count; j++) {
-            (void)device_read32(partition->memories[j].physical + partition->memories[j].bytes - 4);
+            const struct runs runs = runs_of(system, i, j);
+
+            (void)device_read32(runs_address(&runs, runs.bytes - 4));
         }
     }
 }
@@ -88,7 +95,7 @@ __attribute__((used)) uint64_t boot_early(uint64_t devicetree)
     const uint64_t *header = (const uint64_t *)(uintptr_t)start;
     uint64_t whole = header[HEADER_BYTES];
     struct description_problem problem;
-    uint64_t *root;
+    uint64_t free, *root;
 
     if (!description_check(system, whole - (uint64_t)(image_end - image_start), &problem)) {
         terminal_report_problem(
@@ -113,17 +120,21 @@ __attribute__((used)) uint64_t boot_early(uint64_t devicetree)
     if (device_read32((uintptr_t)system + (system->payload & ~UINT64_C(3)) - 4) != system->mark) {
         boot_refuse("the image's file is cut off, it has fewer bytes than", whole);
     }
-    boot_pool.next = page_up((uint64_t)(uintptr_t)system + system->payload);
-    boot_pool.end = boot_processor_pages(system);
+    free = page_up((uint64_t)(uintptr_t)system + system->payload);
+    boot_make_pools(system, free);
     /* The MMU is off, so the tables are written to memory past the cache. A dirty line that the
      * loader left there must not be evicted over them later. */
-    load_clean(boot_pool.next, boot_pool.end);
+    load_clean(free, boot_pool->end);
     root = (uint64_t *)(uintptr_t)boot_take(1);
-    map_hypervisor(root, &system->board);
+    map_hypervisor(root, system);
     map_devices(root, system);
     channel_prepare(system, root);
     shared_device_prepare(system, root);
+    if (description_has_colours(system)) {
+        copies_prepare_images(system, root);
+        copies_make_own(root, system);
+    }
     /* Cache lines that were fetched while the tables were written hold old content. */
-    load_clean((uint64_t)(uintptr_t)root, boot_pool.next);
+    load_clean((uint64_t)(uintptr_t)root, boot_pool->next);
     return (uint64_t)(uintptr_t)root;
 }

@@ -2,6 +2,7 @@
 /* The part of the boot that executes with the MMU on: sets up devices, partitions and the monitors'
  * tables, and starts the other processors. */
 #include "boot/boot.h"
+#include "boot/copies.h"
 #include "boot/image.h"
 #include "channel/channel.h"
 #include "console/input.h"
@@ -33,13 +34,13 @@
 #include <string.h>
 
 #define AFFINITY_MASK UINT64_C(0xff00ffffff)
-#define STACK_PAGES   2u /* the lower page is not mapped: a guard page */
+#define STACK_PAGES   2u /* the lower page is a guard page */
 
 static struct partition *boot_partitions[DESCRIPTION_PARTITIONS_MAX];
 /* Roots of stage 2 that the SMMU uses, by partition. */
 static uint64_t smmu_roots[DESCRIPTION_PARTITIONS_MAX];
-/* Roots of stage 2 that processors use: one page for each partition. */
-static uint64_t processors_roots;
+/* Roots of stage 2 that processors use, by partition. */
+static uint64_t processors_roots[DESCRIPTION_PARTITIONS_MAX];
 static struct smmu_memory smmu_memory;
 static uint64_t rtc_start;     /* that of struct partition_constants; 0: the board has no PL031 */
 static bool has_shared_group1; /* the firmware owns Group 0 of the GIC */
@@ -52,17 +53,29 @@ static void refuse_failure(const char *failure, uint64_t address)
     }
 }
 
+/* Maps a part of the hypervisor's image or the description. */
+static void map_image(uint64_t *root, const struct description *system, const void *start,
+                      const void *end, uint64_t attributes)
+{
+    uint64_t address = (uint64_t)(uintptr_t)start, bytes = (uint64_t)(uintptr_t)end - address;
+
+    if (description_has_colours(system)) {
+        copies_map_in_monitor(root, address, bytes, attributes);
+    } else {
+        boot_map(root, address, bytes, attributes);
+    }
+}
+
 /* Maps the ranges that the resident and the service tables of a monitor have in common: resident
- * code, processor, VCPU and stack, and the description without the images that follow it. */
+ * code, processor and VCPU, and the description without the images that follow it. */
 static void map_resident(uint64_t *root, const struct processor *processor, const struct vcpu *vcpu)
 {
     const struct description *system = vcpu->partition->constant.system;
 
-    boot_map_between(root, monitor_text_start, resident_text_end, MONITOR_CODE);
-    boot_map(root, (uint64_t)(uintptr_t)system, sizeof(*system), MONITOR_CONSTANTS);
+    map_image(root, system, monitor_text_start, resident_text_end, MONITOR_CODE);
+    map_image(root, system, system, system + 1, MONITOR_CONSTANTS);
     boot_map(root, (uint64_t)(uintptr_t)processor, PAGE_BYTES, MONITOR_DATA);
     boot_map(root, (uint64_t)(uintptr_t)vcpu, PAGE_BYTES, MONITOR_DATA);
-    boot_map(root, vcpu->stack - PAGE_BYTES, PAGE_BYTES, MONITOR_DATA);
 }
 
 /* Maps the roots of stage 2 of all partitions with direct interrupts, because any monitor may
@@ -71,7 +84,7 @@ static void map_stage2_roots(uint64_t *root, const struct description *system)
 {
     for (uint32_t i = 0; i < system->partition_count; i++) {
         if (!description_has_listed_interrupts(&system->partitions[i])) {
-            boot_map(root, processors_roots + i * PAGE_BYTES, PAGE_BYTES, MONITOR_DATA);
+            boot_map(root, processors_roots[i], PAGE_BYTES, MONITOR_DATA);
         }
     }
 }
@@ -79,34 +92,45 @@ static void map_stage2_roots(uint64_t *root, const struct description *system)
 /* Maps the ranges that the service tables of all monitors have in common. */
 static void map_services(uint64_t *root, const struct description *system)
 {
-    boot_map_between(root, resident_text_end, monitor_text_end, MONITOR_CODE);
-    boot_map_between(root, monitor_constants_start, monitor_constants_end, MONITOR_CONSTANTS);
-    boot_map_between(root, monitor_shared_start, monitor_shared_end, MONITOR_DATA);
+    map_image(root, system, resident_text_end, monitor_text_end, MONITOR_CODE);
+    map_image(root, system, monitor_constants_start, monitor_constants_end, MONITOR_CONSTANTS);
+    map_image(root, system, monitor_shared_start, monitor_shared_end, MONITOR_DATA);
     boot_map(root, system->board.distributor, GIC_FRAME_BYTES, MONITOR_DEVICE);
     boot_map(root, system->board.uart, system->board.uart != 0 ? PAGE_BYTES : 0, MONITOR_DEVICE);
     map_stage2_roots(root, system);
 }
 
+static bool is_mapped(const uint64_t *root, uint64_t address)
+{
+    uint64_t output, attributes;
+
+    return tables_find(root, address, &output, &attributes);
+}
+
 /* Maps a range one to one, unless it is mapped already. */
 static void map_once(uint64_t *root, uint64_t start, uint64_t bytes, uint64_t attributes)
 {
-    uint64_t found_output, found_attributes;
-
-    if (!tables_find(root, start, &found_output, &found_attributes)) {
+    if (!is_mapped(root, start)) {
         boot_map(root, start, bytes, attributes);
     }
 }
 
-/* Maps the partition's images. Two images may have the same bytes. */
+/* Maps the partition's images, or their copies. Two images may have the same bytes. */
 static void map_images(uint64_t *root, const struct partition *partition)
 {
+    const struct description *system = partition->constant.system;
     const struct description_partition *described = partition->constant.described;
 
     for (uint32_t i = 0; i < described->image_count; i++) {
-        const struct description_image *image = &described->images[i];
+        uint64_t start = (uint64_t)(uintptr_t)system + described->images[i].offset;
 
-        map_once(root, (uint64_t)(uintptr_t)partition->constant.system + image->offset,
-                 image->bytes, MONITOR_CONSTANTS);
+        if (!description_has_colours(system)) {
+            map_once(root, start, described->images[i].bytes, MONITOR_CONSTANTS);
+        } else if (!is_mapped(root, start)) {
+            const struct runs runs = runs_of_image(system, partition->constant.index, i);
+
+            boot_map_runs(root, start, &runs, MONITOR_CONSTANTS);
+        }
     }
 }
 
@@ -137,7 +161,9 @@ static void map_partition(uint64_t *root, const struct partition *partition)
              MONITOR_DATA);
     map_images(root, partition);
     for (uint32_t i = 0; i < described->memory_count; i++) {
-        boot_map(root, described->memories[i].physical, described->memories[i].bytes, MONITOR_DATA);
+        const struct runs runs = runs_of(system, partition->constant.index, i);
+
+        boot_map_runs(root, described->memories[i].physical, &runs, MONITOR_DATA);
     }
     for (uint32_t i = 0; i < described->vcpu_count; i++) {
         map_once(root, partition_core(partition, i)->redistributor, REDISTRIBUTOR_BYTES,
@@ -193,24 +219,25 @@ static bool map_standby(const struct partition *partition, uint64_t root)
 
     return described->standby == 0 ||
            stage2_map_standby(root, described, &system->partitions[described->standby - 1],
-                              &boot_pool);
+                              boot_pool);
 }
 
 /* Builds the partition's stage 2 with two roots, which have the same entries: the SMMU uses one,
  * the processors the other (memory/withdraw.h). */
 static void make_stage2(const struct partition *partition)
 {
+    const struct description *system = partition->constant.system;
     uint32_t index = partition->constant.index;
 
-    smmu_roots[index] = stage2_build(partition->constant.described, &boot_pool);
+    smmu_roots[index] = stage2_build(system, index, boot_pool);
     if (smmu_roots[index] == 0 || !map_standby(partition, smmu_roots[index])) {
         boot_refuse("no stage 2 tables can be built for partition", index);
     }
     channel_connect(partition, (uint64_t *)(uintptr_t)smmu_roots[index]);
     shared_device_connect(partition, (uint64_t *)(uintptr_t)smmu_roots[index]);
     watchdog_map(partition, (uint64_t *)(uintptr_t)smmu_roots[index]);
-    memcpy((void *)(uintptr_t)(processors_roots + index * PAGE_BYTES),
-           (const void *)(uintptr_t)smmu_roots[index], PAGE_BYTES);
+    memcpy((void *)(uintptr_t)processors_roots[index], (const void *)(uintptr_t)smmu_roots[index],
+           PAGE_BYTES);
 }
 
 /* Gives the partition access to the SMMU's event queue if its functions can cause events, or if it
@@ -292,9 +319,12 @@ static void read_rtc(const struct description *system)
 static void make_partition(const struct description *system, uint32_t index)
 {
     uint64_t pages = partition_pages(&system->partitions[index]);
-    struct partition *partition = (struct partition *)(uintptr_t)boot_take(pages);
+    struct partition *partition;
     uint32_t unresettable;
 
+    boot_select_pool_of(system, index);
+    processors_roots[index] = boot_take(1);
+    partition = (struct partition *)(uintptr_t)boot_take(pages);
     partition->constant.system = system;
     partition->constant.described = &system->partitions[index];
     partition->constant.index = index;
@@ -304,6 +334,10 @@ static void make_partition(const struct description *system, uint32_t index)
     set_interrupt_mode(partition);
     boot_partitions[index] = partition;
     make_stage2(partition);
+    boot_select_own_pool();
+    if (description_has_colours(system)) {
+        copies_make_images(system, index);
+    }
     unresettable = pci_boot(partition);
     report_large_bars(partition);
     if (unresettable != PCI_NO_FUNCTION &&
@@ -315,7 +349,8 @@ static void make_partition(const struct description *system, uint32_t index)
 
 static void start_smmu(const struct description *system)
 {
-    refuse_failure(smmu_boot(system, &boot_pool, smmu_roots, &smmu_memory), system->board.smmu);
+    refuse_failure(smmu_boot(system, boot_contiguous_pool(system), smmu_roots, &smmu_memory),
+                   system->board.smmu);
     for (uint32_t i = 0; i < system->partition_count; i++) {
         if (smmu_streams(system, &system->partitions[i]) != 0) {
             boot_partitions[i]->constant.smmu.commands = smmu_memory.commands;
@@ -326,7 +361,7 @@ static void start_smmu(const struct description *system)
 
 static struct processor *processor_at(const struct description *system, uint32_t index)
 {
-    return (struct processor *)(uintptr_t)(boot_processor_pages(system) + index * PAGE_BYTES);
+    return (struct processor *)(uintptr_t)boot_processor_page(system, index);
 }
 
 /* Appends the VCPU to the list of its processor. */
@@ -343,44 +378,64 @@ static void add_vcpu(struct processor *processor, struct vcpu *vcpu)
 /* Fills in all VCPUs. Their pages are zeroed. */
 static void make_vcpus(const struct description *system)
 {
-    struct vcpu *vcpu = (struct vcpu *)(uintptr_t)boot_vcpu_pages(system);
-
     for (uint32_t index = 0; index < system->partition_count; index++) {
         const struct description_partition *described = &system->partitions[index];
 
         for (uint32_t number = 0; number < described->vcpu_count; number++) {
             uint32_t core = described->vcpus[number].core;
+            struct vcpu *vcpu = (struct vcpu *)(uintptr_t)boot_vcpu_page(system, index, number);
 
             vcpu->report.magic = REPORT_MAGIC;
             vcpu->report.processor = core;
             vcpu->report.partition = index;
             vcpu->partition = boot_partitions[index];
-            vcpu->stage2 = processors_roots + index * PAGE_BYTES;
+            vcpu->stage2 = processors_roots[index];
             vcpu->number = number;
             vcpu->processor = core;
             vcpu->watchdog_due = UINT64_MAX;
             sources_derive(&vcpu->generator);
             add_vcpu(processor_at(system, core), vcpu);
-            vcpu = (struct vcpu *)((uintptr_t)vcpu + PAGE_BYTES);
         }
     }
+}
+
+/* Allocates the stack of a monitor whose other ranges are mapped, and maps it. Returns its end. The
+ * page below it is a guard: the tables do not map it. */
+static uint64_t make_stack(const struct description *system, uint64_t *services, uint64_t *resident)
+{
+    uint64_t page;
+
+    if (description_has_colours(system)) {
+        do {
+            page = boot_take(1);
+        } while (is_mapped(services, page - PAGE_BYTES));
+    } else {
+        page = boot_take(STACK_PAGES) + PAGE_BYTES;
+    }
+    boot_map(services, page, PAGE_BYTES, MONITOR_DATA);
+    boot_map(resident, page, PAGE_BYTES, MONITOR_DATA);
+    return page + PAGE_BYTES;
 }
 
 /* Allocates the stack and the tables of a VCPU's monitor, and maps its ranges. */
 static void make_monitor(const struct processor *processor, struct vcpu *vcpu)
 {
-    uint64_t *services = (uint64_t *)(uintptr_t)boot_take(1);
-    uint64_t *resident = (uint64_t *)(uintptr_t)boot_take(1);
+    const struct description *system = vcpu->partition->constant.system;
+    uint64_t *services, *resident;
 
+    boot_select_pool_of(system, vcpu->partition->constant.index);
+    services = (uint64_t *)(uintptr_t)boot_take(1);
+    resident = (uint64_t *)(uintptr_t)boot_take(1);
     vcpu->services = (uint64_t)(uintptr_t)services;
     vcpu->resident = (uint64_t)(uintptr_t)resident;
-    vcpu->stack = boot_take(STACK_PAGES) + STACK_PAGES * PAGE_BYTES;
     map_resident(resident, processor, vcpu);
     boot_map(resident, (uint64_t)(uintptr_t)vcpu->partition, PAGE_BYTES, MONITOR_CONSTANTS);
     map_resident(services, processor, vcpu);
-    map_services(services, vcpu->partition->constant.system);
+    map_services(services, system);
     map_partition(services, vcpu->partition);
     map_sharers(services, processor, vcpu);
+    vcpu->stack = make_stack(system, services, resident);
+    boot_select_own_pool();
 }
 
 static void make_processor(const struct description *system, uint32_t index)
@@ -444,7 +499,9 @@ static void start_other_processors(const struct description *system, uint32_t bo
     /* A processor whose MMU is off reads code, which the loader has cleaned, and its struct
      * processor, which is cleaned here. With the MMU on, the caches are coherent, also for table
      * walks (Arm ARM, TCR_EL2.{IRGN0,SH0}). */
-    device_publish_uncached(processor_at(system, 0), system->core_count * PAGE_BYTES);
+    for (uint32_t i = 0; i < system->core_count; i++) {
+        device_publish_uncached(processor_at(system, i), PAGE_BYTES);
+    }
     for (uint32_t i = 0; i < system->core_count; i++) {
         if (i != boot_core && (cores >> i & 1) != 0) {
             start_processor(&system->cores[i], processor_at(system, i));
@@ -479,7 +536,6 @@ __attribute__((used)) void boot_main(void)
     if (system->board.ecam != 0) {
         pci_disable_mastering(system);
     }
-    processors_roots = boot_take(system->partition_count);
     for (uint32_t i = 0; i < system->partition_count; i++) {
         make_partition(system, i);
     }
@@ -488,9 +544,8 @@ __attribute__((used)) void boot_main(void)
     terminal_explain("the board has no SMMU at");
     start_smmu(system);
     terminal_explain(NULL);
-    memset(processor_at(system, 0), 0,
-           system->board.hypervisor + system->board.hypervisor_bytes -
-               boot_processor_pages(system));
+    memset((void *)(uintptr_t)boot_last_pages(system), 0,
+           system->board.hypervisor + system->board.hypervisor_bytes - boot_last_pages(system));
     make_vcpus(system);
     sources_wipe();
     for (uint32_t i = 0; i < system->core_count; i++) {

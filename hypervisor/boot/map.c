@@ -10,24 +10,9 @@ void boot_refuse(const char *text, uint64_t number)
     monitor_halt();
 }
 
-uint64_t boot_vcpu_pages(const struct description *system)
-{
-    uint64_t pages = 0;
-
-    for (uint32_t i = 0; i < system->partition_count; i++) {
-        pages += system->partitions[i].vcpu_count;
-    }
-    return system->board.hypervisor + system->board.hypervisor_bytes - pages * PAGE_BYTES;
-}
-
-uint64_t boot_processor_pages(const struct description *system)
-{
-    return boot_vcpu_pages(system) - system->core_count * PAGE_BYTES;
-}
-
 uint64_t boot_take(uint64_t pages)
 {
-    uint64_t address = page_pool_take(&boot_pool, pages);
+    uint64_t address = page_pool_take(boot_pool, pages);
 
     if (address == 0) {
         boot_refuse("the hypervisor's memory is too small for its tables: pages", pages);
@@ -35,9 +20,22 @@ uint64_t boot_take(uint64_t pages)
     return address;
 }
 
+void boot_map_to(uint64_t *root, uint64_t start, uint64_t output, uint64_t bytes,
+                 uint64_t attributes)
+{
+    if (!tables_map(root, boot_pool, start, output, page_up(bytes), attributes)) {
+        boot_refuse("the hypervisor's tables can't map the range at", start);
+    }
+}
+
 void boot_map(uint64_t *root, uint64_t start, uint64_t bytes, uint64_t attributes)
 {
-    if (!tables_map(root, &boot_pool, start, start, page_up(bytes), attributes)) {
+    boot_map_to(root, start, start, bytes, attributes);
+}
+
+void boot_map_runs(uint64_t *root, uint64_t start, const struct runs *runs, uint64_t attributes)
+{
+    if (!runs_map(root, boot_pool, start, runs, attributes)) {
         boot_refuse("the hypervisor's tables can't map the range at", start);
     }
 }

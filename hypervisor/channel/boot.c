@@ -32,7 +32,7 @@ void channel_prepare(const struct description *system, uint64_t *root)
 static void map_part(uint64_t *stage2, const struct description_channel *channel, uint32_t end,
                      uint64_t offset, uint64_t bytes, uint64_t attributes)
 {
-    if (!tables_map(stage2, &boot_pool, channel->ends[end].guest + offset,
+    if (!tables_map(stage2, boot_pool, channel->ends[end].guest + offset,
                     channel->physical + offset, bytes, attributes)) {
         boot_refuse("a channel can't be mapped at guest address", channel->ends[end].guest);
     }

@@ -6,6 +6,7 @@
  */
 #include "description/check.h"
 
+#include "description/colour_check.h"
 #include "description/limits.h"
 #include "hypervisor/tree_seeds.h"
 #include <arch/crc32.h>
@@ -666,6 +667,26 @@ static bool check_partitions(struct check *check)
     return true;
 }
 
+static bool check_colours(struct check *check)
+{
+    check->partition = DESCRIPTION_NO_PARTITION;
+    if (!expect(check, colour_check_own(check->description),
+                "no colours of a cache, or colours beside memory of several partitions:",
+                check->description->own_colours.first)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < check->description->partition_count; i++) {
+        uint64_t value = 0;
+        const char *problem = colour_check(check->description, i, &value);
+
+        check->partition = i;
+        if (!expect(check, problem == NULL, problem, value)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* Returns true if the partition can have a movable function: it names it, its SPI is one of the
  * partition's, no other of its functions has that entry, and nothing but its one VCPU and the SMMU
  * has to follow a move. */
@@ -813,7 +834,8 @@ static bool check_header(struct check *check, uint64_t room)
                   "too few or too many partitions:", description->partition_count) &&
            expect(check,
                   UNUSED_IS_ZERO(description->cores, description->core_count) &&
-                      UNUSED_IS_ZERO(description->partitions, description->partition_count),
+                      UNUSED_IS_ZERO(description->partitions, description->partition_count) &&
+                      UNUSED_IS_ZERO(description->colours, description->partition_count),
                   "cores or partitions beyond the count:", description->partition_count) &&
            expect(check,
                   description->channel_count <= DESCRIPTION_CHANNELS_MAX &&
@@ -848,5 +870,5 @@ bool description_check(const struct description *description, uint64_t room,
         check.core_vcpus[i] = 0;
     }
     return check_header(&check, room) && check_board(&check) && check_partitions(&check) &&
-           check_movables(&check);
+           check_colours(&check) && check_movables(&check);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "memory/stage2.h"
 
+#include "memory/runs.h"
 #include <stddef.h>
 
 static bool map_one_to_one(uint64_t *root, struct page_pool *pool, uint64_t address, uint64_t bytes)
@@ -8,14 +9,15 @@ static bool map_one_to_one(uint64_t *root, struct page_pool *pool, uint64_t addr
     return tables_map(root, pool, address, address, bytes, STAGE2_DEVICE);
 }
 
-static bool map_all(const struct description_partition *partition, struct page_pool *pool,
+static bool map_all(const struct description *system, uint32_t index, struct page_pool *pool,
                     uint64_t *root)
 {
-    for (uint32_t i = 0; i < partition->memory_count; i++) {
-        const struct description_memory *memory = &partition->memories[i];
+    const struct description_partition *partition = &system->partitions[index];
 
-        if (!tables_map(root, pool, memory->guest, memory->physical, memory->bytes,
-                        STAGE2_MEMORY)) {
+    for (uint32_t i = 0; i < partition->memory_count; i++) {
+        const struct runs runs = runs_of(system, index, i);
+
+        if (!runs_map(root, pool, partition->memories[i].guest, &runs, STAGE2_MEMORY)) {
             return false;
         }
     }
@@ -52,9 +54,9 @@ bool stage2_map_standby(uint64_t root, const struct description_partition *parti
                       kept->bytes, STAGE2_CONSTANTS);
 }
 
-uint64_t stage2_build(const struct description_partition *partition, struct page_pool *pool)
+uint64_t stage2_build(const struct description *system, uint32_t partition, struct page_pool *pool)
 {
     uint64_t root = page_pool_take(pool, 1);
 
-    return root != 0 && map_all(partition, pool, (uint64_t *)(uintptr_t)root) ? root : 0;
+    return root != 0 && map_all(system, partition, pool, (uint64_t *)(uintptr_t)root) ? root : 0;
 }

@@ -27,15 +27,28 @@ static uint64_t *table_at(uint64_t entry)
     return (uint64_t *)(uintptr_t)(entry & ADDRESS_MASK);
 }
 
+/* Returns the next address of the pool at which `bytes` follow each other. A run has as many. */
+static uint64_t next_address(const struct page_pool *pool, uint64_t bytes)
+{
+    uint64_t inside;
+
+    if (pool->run == 0) {
+        return pool->next;
+    }
+    inside = (pool->next - pool->first) % pool->period;
+    return inside + bytes <= pool->run ? pool->next : pool->next + pool->period - inside;
+}
+
 uint64_t page_pool_take(struct page_pool *pool, uint64_t pages)
 {
-    uint64_t address = pool->next;
+    uint64_t address = next_address(pool, pages * PAGE_BYTES);
     volatile uint64_t *word = (volatile uint64_t *)(uintptr_t)address;
 
-    if (pages > (pool->end - address) / PAGE_BYTES) {
+    if (address > pool->end || pages > (pool->end - address) / PAGE_BYTES ||
+        (pool->run != 0 && pages > pool->run / PAGE_BYTES)) {
         return 0;
     }
-    pool->next += pages * PAGE_BYTES;
+    pool->next = address + pages * PAGE_BYTES;
     for (uint64_t i = 0; i < pages * PAGE_BYTES / sizeof(*word); i++) {
         word[i] = 0;
     }

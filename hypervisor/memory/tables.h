@@ -47,13 +47,18 @@ static inline uint64_t tables_root_index(uint64_t input)
 }
 
 /* A pool of pages for tables and other permanent data. Pages are allocated upwards from `next`, are
- * zeroed, and are never freed. */
+ * zeroed, and are never freed. With colours of a cache the pool has runs of `run` bytes, which
+ * begin `period` bytes apart. */
 struct page_pool {
     uint64_t next;
     uint64_t end;
+    uint64_t first;  /* begin of a run; unused without colours */
+    uint64_t run;    /* 0: without colours */
+    uint64_t period; /* a power of two */
 };
 
-/* Allocates contiguous pages. Returns their address, or 0 if the pool has too few left. */
+/* Allocates contiguous pages. Returns their address, or 0 if the pool has too few left, or if they
+ * are longer than a run. */
 uint64_t page_pool_take(struct page_pool *pool, uint64_t pages);
 
 /*

@@ -17,7 +17,7 @@ static void make_times(struct partition *partition, uint64_t stage2)
     uint64_t guest = partition->constant.described->times;
 
     partition->constant.times = boot_take(1);
-    if (guest != 0 && !tables_map((uint64_t *)(uintptr_t)stage2, &boot_pool, guest,
+    if (guest != 0 && !tables_map((uint64_t *)(uintptr_t)stage2, boot_pool, guest,
                                   partition->constant.times, PAGE_BYTES, STAGE2_CONSTANTS)) {
         boot_refuse("the times of VCPUs can't be mapped at guest address", guest);
     }
@@ -28,7 +28,7 @@ static struct shared_core *make_core(void)
 {
     struct shared_core *core;
 
-    (void)boot_take(-(boot_pool.next + PAGE_BYTES) % SCHEDULER_TRACE_BYTES / PAGE_BYTES);
+    (void)boot_take(-(boot_pool->next + PAGE_BYTES) % SCHEDULER_TRACE_BYTES / PAGE_BYTES);
     core = (struct shared_core *)(uintptr_t)boot_take(1);
     core->trace.ring = boot_take(SCHEDULER_TRACE_BYTES / PAGE_BYTES);
     return core;

@@ -29,7 +29,7 @@ void shared_device_prepare(const struct description *system, uint64_t *root)
 static void map_for_guest(uint64_t *stage2, uint64_t guest, uint64_t physical, uint64_t bytes,
                           uint64_t attributes)
 {
-    if (!tables_map(stage2, &boot_pool, guest, physical, bytes, attributes)) {
+    if (!tables_map(stage2, boot_pool, guest, physical, bytes, attributes)) {
         boot_refuse("a shared device can't be mapped at guest address", guest);
     }
 }

@@ -76,6 +76,16 @@ static uint32_t stream_bits(const struct description *system)
     return bits;
 }
 
+static uint64_t table_bytes(uint32_t bits)
+{
+    return page_up(STE_WORDS * sizeof(uint64_t) << bits);
+}
+
+uint64_t smmu_room(const struct description *system)
+{
+    return system->board.smmu != 0 ? 2 * table_bytes(stream_bits(system)) : 0;
+}
+
 /* Allocates zeroed pages that are aligned to `bytes` (6.3.24). Returns NULL if the pool has too
  * few. */
 static uint64_t *allocate_aligned(struct page_pool *pool, uint64_t bytes)
@@ -142,7 +152,7 @@ static const char *set_table(const struct smmu *smmu, const uint64_t stage2_root
     write_base(smmu, SMMU_STRTAB_BASE, (uintptr_t)table);
     write(smmu, SMMU_STRTAB_BASE_CFG, bits); /* format: linear */
     memory->streams = (uintptr_t)table;
-    memory->stream_bytes = page_up(STE_WORDS * sizeof(*table) << bits);
+    memory->stream_bytes = table_bytes(bits);
     return NULL;
 }
 

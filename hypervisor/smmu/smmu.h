@@ -38,6 +38,10 @@ struct smmu_event {
     uint32_t partition;
 };
 
+/* Returns the size of pages that follow each other, from which smmu_boot() can allocate the stream
+ * table. Also with the MMU off. */
+uint64_t smmu_room(const struct description *system);
+
 /*
  * Enables the board's SMMU, if the description has one. DMA of every stream is aborted then.
  * `stage2_roots`: by partition. `memory`: the caller has set `events` and `commands` to zeroed

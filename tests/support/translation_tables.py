@@ -13,7 +13,7 @@ from ctypes import sizeof
 from dataclasses import dataclass
 from pathlib import Path
 
-from bulkhead.layouts.hypervisor import Processor, Vcpu
+from bulkhead.layouts.hypervisor import REPORT_MAGIC, Processor, Vcpu
 from bulkhead.running.guest import GuestProcess
 from bulkhead.system.description import PAGE_BYTES
 from bulkhead.system.layout import Layout
@@ -90,7 +90,7 @@ class HypervisorMemory:
     def __init__(self, guest: GuestProcess, layout: Layout) -> None:
         self._place = layout.hypervisor
         self._vcpus = layout.system.vcpu_count
-        self._vcpu_counts = [len(each.cores) for each in layout.system.partitions]
+        self._vcpu_pages = layout.vcpu_pages * PAGE_BYTES
         self._cores = layout.board.core_count
         with tempfile.NamedTemporaryFile(prefix="bulkhead-") as file:
             guest.qmp().execute(
@@ -129,8 +129,12 @@ class HypervisorMemory:
 
     def vcpu(self, partition: int, number: int) -> int:
         """Return the page of a VCPU."""
-        index = number + sum(self._vcpu_counts[:partition])
-        return self._place.end - (self._vcpus - index) * PAGE_BYTES
+        for page in range(self._place.end - self._vcpu_pages, self._place.end, PAGE_BYTES):
+            vcpu = self._vcpu(page)
+            found = (vcpu.report.magic, vcpu.report.partition, vcpu.number)
+            if found == (REPORT_MAGIC, partition, number):
+                return page
+        raise AssertionError(f"VCPU {number} of partition {partition} has no page")
 
     def _vcpu(self, page: int) -> Vcpu:
         return Vcpu.from_buffer_copy(self.read(page, sizeof(Vcpu)))
@@ -139,6 +143,18 @@ class HypervisorMemory:
         """Return all mappings of a tree by input address. Adjacent mappings with the same
         attributes are merged."""
         return merged(self._walk(root, 0, 1))
+
+    def tables(self, root: int) -> set[int]:
+        """Return the pages of a tree."""
+        found = {root}
+        self._add_tables(root, 1, found)
+        return found
+
+    def _add_tables(self, table: int, level: int, found: set[int]) -> None:
+        for entry in struct.unpack(f"<{_ENTRIES}Q", self.read(table, PAGE_BYTES)):
+            if level < 3 and entry & 3 == 3:
+                found.add(entry & _ADDRESS)
+                self._add_tables(entry & _ADDRESS, level + 1, found)
 
     def _walk(self, table: int, start: int, level: int) -> Iterator[Mapping]:
         size = PAGE_BYTES * _ENTRIES ** (3 - level)

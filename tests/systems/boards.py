@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from bulkhead.errors import UserError
 from bulkhead.system.board import Board, Device
+from bulkhead.system.cache import Cache, NoColours
 
 _DEVICES = (
     Device("rtc", (34,), ((0x9010000, 0x1000),)),
@@ -48,6 +49,7 @@ SMALL = Board(
     security_states=1,
     further_memory=(),
     unusable_cores={},
+    cache=Cache(bytes=1 << 20, sets=1024, line=64),
 )
 _BOARDS = {
     board.name: board
@@ -62,6 +64,7 @@ _BOARDS = {
             own_interrupts={64: "the firmware keeps it (boards/kept/board.toml)"},
             kept_memory=((0x50000000, 512 << 20),),
         ),
+        replace(SMALL, name="hashed", cache=NoColours("its cache is hashed", "leave cache out")),
     )
 }
 

@@ -18,6 +18,7 @@ from support.written_system import boot
 from bulkhead.running.guest import GuestProcess
 from bulkhead.system.description import PAGE_BYTES
 from bulkhead.system.layout import DEVICETREE_BYTES, Layout
+from bulkhead.system.runs import Runs
 
 StartGuest = Callable[..., GuestProcess]
 _SOURCE = Path(__file__).parent / "pristine" / "guest.c"
@@ -60,10 +61,17 @@ def _build(folder: Path, kept: int) -> int:
         return int(symbols[0].entry.st_value)
 
 
-def _read(guest: GuestProcess, folder: Path, physical: int, size: int) -> bytes:
-    dump = folder / "dump"
-    guest.qmp().execute("pmemsave", val=physical, size=size, filename=str(dump))
-    return dump.read_bytes()
+_CACHE = 'cache = "25 %"\n'
+_SEPARATE_NEIGHBOUR = _NEIGHBOUR.replace("cores = [0]", "cores = [1]")
+
+
+def _read(guest: GuestProcess, folder: Path, runs: Runs) -> bytes:
+    """Return the content of a memory."""
+    dump, whole = folder / "dump", runs.span
+    guest.qmp().execute("pmemsave", val=whole.start, size=whole.bytes, filename=str(dump))
+    data = dump.read_bytes()
+    starts = ((each.start - whole.start, each.bytes) for each in runs.pieces(0, runs.bytes))
+    return b"".join(data[start : start + count] for start, count in starts)
 
 
 def _differences(one: bytes, other: bytes) -> list[int]:
@@ -92,9 +100,10 @@ def _check_first(memory: bytes, layout: Layout, disk: bytes) -> None:
     ("text", "between"),
     [
         (_SYSTEM, 0),
+        (_SYSTEM + _CACHE + _SEPARATE_NEIGHBOUR + _CACHE, 0),
         pytest.param(_SYSTEM + _BUDGET + _NEIGHBOUR + _BUDGET, PAGE_BYTES, marks=pytest.mark.long),
     ],
-    ids=["dedicated", "shared"],
+    ids=["dedicated", "coloured", "shared"],
 )
 def test_restart_makes_memory_pristine(
     start_guest: StartGuest, log_folder: Path, text: str, between: int
@@ -110,7 +119,7 @@ def test_restart_makes_memory_pristine(
     assert place.kept.region.start == kept
 
     def read() -> bytes:
-        memory = _read(guest, log_folder, place.physical, _MEMORY_BYTES)
+        memory = _read(guest, log_folder, place.runs)
         return memory[:stack] + bytes(_STACK_BYTES) + memory[stack + _STACK_BYTES :]
 
     guest.wait_for_next_match(r"(?m)^guest\| ready", _PATIENCE_S)
@@ -125,5 +134,5 @@ def test_restart_makes_memory_pristine(
     tree = range(place.devicetree - _BEGIN, place.devicetree - _BEGIN + DEVICETREE_BYTES)
     assert [hex(each) for each in changed if each not in tree] == []
     assert not changed or changed[-1] - changed[0] < _SEED_BYTES_MAX
-    kept_memory = _read(guest, log_folder, place.kept.physical, _KEPT_BYTES)
+    kept_memory = _read(guest, log_folder, place.kept.runs)
     assert kept_memory == _PATTERN * (_KEPT_BYTES // len(_PATTERN))

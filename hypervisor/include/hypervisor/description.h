@@ -18,7 +18,7 @@
 #include <stdint.h>
 
 #define DESCRIPTION_MAGIC   UINT64_C(0x444145484b4c5542) /* "BULKHEAD" */
-#define DESCRIPTION_VERSION 20u
+#define DESCRIPTION_VERSION 21u
 
 #define DESCRIPTION_CORES_MAX          16u
 #define DESCRIPTION_PARTITIONS_MAX     CALL_PARTITIONS_MAX
@@ -99,9 +99,11 @@ struct description_vcpu {
 };
 
 /* A range of memory, in whole pages. If the partition has trusted DMA, `guest` and `physical` are
- * equal. */
+ * equal, and the memory has no colours. */
 struct description_memory {
     uint64_t guest;
+    /* Address at which EL2 maps the memory, without gaps: its physical address, unless it has
+     * colours. Then no other memory and no device has this address. */
     uint64_t physical;
     uint64_t bytes;
     /* 1: kept memory. A restart leaves its content as it is. It is zeroed at the first start, and
@@ -295,9 +297,9 @@ struct description_board {
 struct description_manager {
     uint32_t partition; /* index of the partition */
     uint32_t absent;    /* bit n: partition n is absent until the manager creates it */
-    /* Physical address of the staging memory, in which the manager puts images: the end of one of
-     * its memories, in whole pages, less than 4 GiB. If `staging_bytes` is 0, the system has no
-     * manager, and all fields of this structure are 0. */
+    /* Address at which EL2 maps the staging memory, in which the manager puts images: the end of
+     * one of its memories, in whole pages, less than 4 GiB. If `staging_bytes` is 0, the system has
+     * no manager, and all fields of this structure are 0. */
     uint64_t staging;
     uint64_t staging_bytes;
 };
@@ -374,6 +376,25 @@ struct description_shared_device {
     struct description_window windows[DESCRIPTION_WINDOWS_MAX];
 };
 
+/* The pages of a memory that has colours of the last-level cache (docs/decisions/0098): runs of
+ * `run` bytes, which begin `period` bytes apart. The period is the size of a way of the cache, a
+ * power of two. The run is smaller, in whole pages, and the same part of each way:
+ * first % period + run <= period. If all are 0, the memory has no colours, and its pages follow
+ * each other. */
+struct description_colours {
+    uint64_t first; /* physical address of the first page */
+    uint64_t run;
+    uint64_t period;
+};
+
+/* The colours of a partition's memories, and of the copies of its images, by their indices. Its
+ * restarts read the copies: EL2 maps them at the addresses of the images. All have the same run and
+ * period, and the same first % period: the partition's colours. */
+struct description_partition_colours {
+    struct description_colours memories[DESCRIPTION_MEMORIES_MAX];
+    struct description_colours images[DESCRIPTION_IMAGES_MAX];
+};
+
 struct description {
     uint64_t magic;
     uint32_t version;
@@ -396,7 +417,19 @@ struct description {
     struct description_channel channels[DESCRIPTION_CHANNELS_MAX];
     struct description_movable movables[DESCRIPTION_MOVABLES_MAX];
     struct description_shared_device shared_devices[DESCRIPTION_SHARED_DEVICES_MAX];
+    /* By partition. Only the boot reads this, so it is apart from the partitions. */
+    struct description_partition_colours colours[DESCRIPTION_PARTITIONS_MAX];
+    /* The hypervisor's colours: `first` is the first page of its memory that has one. If the run is
+     * 0, nothing has colours. Otherwise all memories have, no two partitions have a common colour,
+     * and none has one of the hypervisor's. */
+    struct description_colours own_colours;
 };
+
+/* Returns true if the memory of partitions, and that of the hypervisor, has colours. */
+static inline bool description_has_colours(const struct description *system)
+{
+    return system->own_colours.run != 0;
+}
 
 /* description/lookup.c: returns the index of the first partition with listed interrupts, or
  * DESCRIPTION_NO_PARTITION. */

@@ -117,6 +117,16 @@ def test_system_without_a_clock(capsys: pytest.CaptureFixture[str], tmp_path: Pa
     assert "is the clock; add one" in refused(capsys, "--system", str(file))
 
 
+def test_system_with_colours(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    text = (ROOT / "systems" / "campaign" / "direct" / "system.toml").read_text()
+    file = tmp_path / "system.toml"
+    text = text.replace("[[channel]]", "[[ignored]]").split("[[ignored]]")[0]
+    file.write_text(
+        text.replace("memory =", 'cache = "25 %"\nmemory =').replace('"25 %"', '"18.75 %"')
+    )
+    assert "has colours of the cache" in refused(capsys, "--system", str(file))
+
+
 def test_resume_without_results(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     path = tmp_path / "none"
     assert "there are no results" in refused(capsys, "--resume", "--results", str(path))

@@ -38,7 +38,7 @@ END = START + (2 * len(PARTITIONS) + len(PARTITIONS)) * PAGE_BYTES
 RUNNING = Running(
     "tested",
     hypervisor_end=END,
-    vcpus=len(PARTITIONS),
+    vcpu_pages=len(PARTITIONS),
     guests=[GuestMemory(name, 0, 0, 0, 0) for name in PARTITIONS],
     counter_hz=1_000_000,
     hypervisor_start=START,

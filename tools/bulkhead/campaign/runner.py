@@ -28,6 +28,7 @@ from bulkhead.running.guest import die_with_parent
 from bulkhead.settings import Settings
 from bulkhead.setup import packages
 from bulkhead.system.assemble import assemble, package_groups, read
+from bulkhead.system.colours import has_colours
 from bulkhead.system.model import System
 from bulkhead.system.problems import show
 
@@ -90,6 +91,12 @@ def _check_system(system: System) -> None:
             f"the first partition of {show(system.name)} is the victim, and its image is "
             f"{show(first.image)}",
             f'write image = "{_VICTIM_IMAGE}"',
+        )
+    if has_colours(system):
+        raise UserError(
+            f"{show(system.name)} has colours of the cache, and the campaign needs the victim's "
+            "memory in one piece",
+            "leave cache out of its partitions",
         )
     if not any(each.image == _CLOCK_IMAGE for each in system.partitions):
         raise UserError(

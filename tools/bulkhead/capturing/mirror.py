@@ -151,8 +151,9 @@ class MirrorReader:
     def _request(self, report: Report, ports: int) -> None:
         self._beat = (self._beat + 1) % (1 << 64)
         request = FrameMirrorRing(beat=self._beat, ports=ports, bytes_limit=self._limit)
-        place = self._guest.memory.physical + report.address - self._guest.memory.start
-        self._write(place + _REQUEST, bytes(request)[_REQUEST : _REQUEST + 16])
+        words = bytes(request)[_REQUEST : _REQUEST + 16]
+        (place,) = self._guest.memory.pieces(report.address + _REQUEST, len(words))
+        self._write(place.start, words)
 
     def _read_slots(self, report: Report, ring: FrameMirrorRing, first: int) -> bytes:
         """Read the slots from `first` on; the ring may end among them."""

@@ -72,7 +72,7 @@ class DamagedLog(UserError):
 
 def read_logs(running: Running, read: Read) -> list[HealthLog]:
     """Return the logs of all partitions that have one. `read` reads the machine's memory."""
-    size = running.vcpus * PAGE_BYTES
+    size = running.vcpu_pages * PAGE_BYTES
     start = running.hypervisor_end - size
     memory = read(start, size)
     pages = {}

@@ -76,7 +76,8 @@ class Guest:
         offset = address - self.memory.start
         if offset < 0 or size < 0 or offset + size > self.memory.bytes:
             raise DamagedReport(self, f"{what} at {address:#x} is outside of its memory")
-        return self.read_physical(self.memory.physical + offset, size)
+        pieces = self.memory.pieces(address, size)
+        return b"".join(self.read_physical(each.start, each.bytes) for each in pieces)
 
 
 def name_text(name: bytes) -> str:

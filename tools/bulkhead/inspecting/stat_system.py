@@ -91,7 +91,7 @@ def top_system(name: str) -> None:
 
 def _read(running: Running, qmp: QmpClient) -> _Sample:
     now = time.monotonic_ns()
-    reports = read_reports(qmp, running.hypervisor_end, running.vcpus)
+    reports = read_reports(qmp, running.hypervisor_end, running.vcpu_pages)
     vcpus = {}
     networks: dict[str, NetworkCounters] = {}
     storages: dict[str, StorageReading] = {}
@@ -112,7 +112,9 @@ def _read(running: Running, qmp: QmpClient) -> _Sample:
         except UserError as error:  # the guest's fault; the others are shown all the same
             unreadable[memory.partition] = str(error)
     sources = (
-        read_sources(qmp, running.hypervisor_end, running.vcpus) if running.shared_cores else []
+        read_sources(qmp, running.hypervisor_end, running.vcpu_pages)
+        if running.shared_cores
+        else []
     )
     channels = read_channels(running, physical_memory(qmp))
     return _Sample(now, reports, vcpus, networks, storages, unreadable, sources, channels)

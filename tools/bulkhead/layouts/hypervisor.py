@@ -5,7 +5,7 @@ from ctypes import LittleEndianStructure, c_char, c_uint8, c_uint16, c_uint32, c
 from enum import IntEnum
 
 DESCRIPTION_MAGIC = 0x444145484B4C5542
-DESCRIPTION_VERSION = 20
+DESCRIPTION_VERSION = 21
 DESCRIPTION_CORES_MAX = 16
 DESCRIPTION_PARTITIONS_MAX = 8
 DESCRIPTION_VCPUS_MAX = 16
@@ -431,6 +431,27 @@ class DescriptionSharedDevice(LittleEndianStructure):
     )
 
 
+class DescriptionColours(LittleEndianStructure):
+    """struct description_colours"""
+
+    _pack_ = 1
+    _fields_ = (
+        ("first", c_uint64),
+        ("run", c_uint64),
+        ("period", c_uint64),
+    )
+
+
+class DescriptionPartitionColours(LittleEndianStructure):
+    """struct description_partition_colours"""
+
+    _pack_ = 1
+    _fields_ = (
+        ("memories", DescriptionColours * 4),
+        ("images", DescriptionColours * 4),
+    )
+
+
 class Description(LittleEndianStructure):
     """struct description"""
 
@@ -455,6 +476,8 @@ class Description(LittleEndianStructure):
         ("channels", DescriptionChannel * 16),
         ("movables", DescriptionMovable * 8),
         ("shared_devices", DescriptionSharedDevice * 16),
+        ("colours", DescriptionPartitionColours * 8),
+        ("own_colours", DescriptionColours),
     )
 
 

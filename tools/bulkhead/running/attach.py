@@ -24,6 +24,8 @@ from bulkhead.running.qmp import QmpClient, QmpError
 from bulkhead.system.layout import Layout, section_bytes
 from bulkhead.system.model import ChannelKind, SharedKind, System
 from bulkhead.system.parse import find, parse
+from bulkhead.system.ranges import Range
+from bulkhead.system.runs import Runs
 from bulkhead.system.shared_cores import worst_responses
 
 # QEMU's virt board: where memory begins, and where QEMU loads an Image (hw/arm/boot.c).
@@ -39,6 +41,14 @@ class GuestMemory:
     bytes: int
     physical: int
     kernel: int  # start of the image
+    # Runs of pages with colours, and how far apart they begin (runs.py). 0: the memory has none.
+    run: int = 0
+    period: int = 0
+
+    def pieces(self, address: int, size: int) -> Iterator[Range]:
+        """Yield the physical ranges of guest addresses, which are in the memory."""
+        pages = Runs(self.physical, self.bytes, self.run or self.bytes, self.period)
+        return pages.pieces(address - self.start, size)
 
 
 @dataclass(frozen=True)
@@ -60,7 +70,7 @@ class Running:
 
     name: str
     hypervisor_end: int = 0
-    vcpus: int = 0
+    vcpu_pages: int = 0  # pages at the end of the hypervisor's memory that have its VCPUs
     guests: list[GuestMemory] = field(default_factory=list)
     shared_cores: list[int] = field(default_factory=list)
     # By partition: the promised share of each of its VCPUs on a core that they share, by the core's
@@ -113,15 +123,17 @@ def facts_of(layout: Layout) -> Running:
             place.partition.name,
             place.memory.start,
             place.memory.bytes,
-            place.physical,
+            place.runs.first,
             place.kernel,
+            place.runs.run if place.runs.has_colours else 0,
+            place.runs.period,
         )
         for place in layout.places
     ]
     return Running(
         layout.system.name,
         layout.hypervisor.end,
-        layout.system.vcpu_count,
+        layout.vcpu_pages,
         guests,
         list(layout.system.shared_cores),
         [

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from bulkhead.layouts.hypervisor import DESCRIPTION_PAGE_BYTES, SPI_FIRST
+from bulkhead.system.cache import Cache, NoColours
 from bulkhead.system.model import PciAddress
 
 PAGE_BYTES = DESCRIPTION_PAGE_BYTES
@@ -52,6 +53,7 @@ class Board:
     # Address and bytes of each part of RAM besides `memory`: ascending, and none touches another.
     further_memory: tuple[tuple[int, int], ...]
     unusable_cores: Mapping[int, str]  # with the reasons
+    cache: Cache | NoColours  # the last-level cache
 
     @property
     def memories(self) -> tuple[tuple[int, int], ...]:

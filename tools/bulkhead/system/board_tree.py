@@ -21,6 +21,7 @@ from bulkhead.layouts.hypervisor import (
 )
 from bulkhead.paths import ROOT, display
 from bulkhead.system.board import FIRST_SPI, PAGE_BYTES, Board, Device
+from bulkhead.system.board_cache import last_level_cache
 from bulkhead.system.board_cores import more_cores
 from bulkhead.system.board_memory import (
     is_memory,
@@ -252,6 +253,7 @@ def _load(name: str, tree: Any, settings: dict[str, Any]) -> BoardTree:
         instructions_per_us=settings["processor"]["instructions_per_us"],
         isolates_branches=settings["processor"].get("isolated_branch_prediction", False),
         unusable_cores=_unusable_cores(tree),
+        cache=last_level_cache(core_nodes(tree), settings, name),
         tree=tree,
         roles=roles,
         cores=cores,

@@ -14,6 +14,7 @@ from typing import TypeVar
 from bulkhead.errors import UserError
 from bulkhead.system.board import FIRST_SPI, PAGE_BYTES, Board, Device, device_at
 from bulkhead.system.channel_rules import channel_memory, channel_rules
+from bulkhead.system.colours import colour_rules
 from bulkhead.system.credit_cores import core_rules
 from bulkhead.system.description import CORES_MAX, DEVICES_MAX, FUNCTIONS_MAX, PARTITIONS_MAX
 from bulkhead.system.driver_rules import driver_rules
@@ -517,6 +518,7 @@ _RULES_OF_A_BOARD: tuple[Rule, ...] = (
     _smmu,
     _board_cores,
     _board_memory,
+    colour_rules,
     channel_memory,
     shared_device_memory,
     _device_labels,

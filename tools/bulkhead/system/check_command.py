@@ -13,6 +13,7 @@ from bulkhead.settings import Settings
 from bulkhead.system import tree_seeds
 from bulkhead.system.assemble import assemble, read
 from bulkhead.system.channel_table import show_channels
+from bulkhead.system.colour_table import show_colours
 from bulkhead.system.credit_cores import show_credit_cores
 from bulkhead.system.guest_numbers import show_numbers
 from bulkhead.system.health_rules import show_watchdogs
@@ -43,6 +44,7 @@ def check_system(
     layout = assemble(system, board, settings).layout
     made = map_of(layout)
     show_tables(made, console.results())
+    show_colours(layout, console.results())
     show_numbers(layout, console.results())
     show_channels(layout, console.results())
     show_shared_devices(layout, console.results())

@@ -46,6 +46,7 @@ HEARTBEAT_START_MAX = hypervisor.DESCRIPTION_HEARTBEAT_START_MAX
 Core = hypervisor.DescriptionCore
 Vcpu = hypervisor.DescriptionVcpu
 Memory = hypervisor.DescriptionMemory
+Colours = hypervisor.DescriptionColours
 Device = hypervisor.DescriptionDevice
 Image = hypervisor.DescriptionImage
 Function = hypervisor.DescriptionFunction

@@ -14,6 +14,7 @@ from bulkhead.errors import UserError
 from bulkhead.layouts.hypervisor import HealthError
 from bulkhead.system import dax, description, tree_seeds
 from bulkhead.system.board_tree import interrupts, registers
+from bulkhead.system.colours import HYPERVISOR
 from bulkhead.system.core_analysis import aligned_partitions, supplies
 from bulkhead.system.credit_cores import Slots, slots
 from bulkhead.system.guest_tree import guest_tree
@@ -23,6 +24,7 @@ from bulkhead.system.overheads import passed_costs
 from bulkhead.system.place_rules import check_places, device_pages
 from bulkhead.system.problems import TIME_UNITS
 from bulkhead.system.ranges import page_up
+from bulkhead.system.runs import Runs
 from bulkhead.system.shared_device_image import describe_shared_devices
 
 # Fields of the arm64 Image header. The second is reserved in that header. The hypervisor has there
@@ -138,11 +140,19 @@ def describe(layout: Layout) -> description.Description:
     aligned = aligned_partitions(layout.system, layout.board)
     for index, place in enumerate(layout.places):
         described.partitions[index] = _describe_partition(place, layout, aligned)
+        for number, (_, colours) in enumerate(_memories(place)):
+            described.colours[index].memories[number] = colours
+        for number, runs in enumerate(place.image_copies):
+            described.colours[index].images[number] = _colours(runs)
         if place.staging:
             described.manager.partition = index
             described.manager.staging = place.staging_physical
             described.manager.staging_bytes = place.staging.bytes
         described.manager.absent |= (not place.partition.autostart) << index
+    if layout.colours:
+        first = layout.colours.first(HYPERVISOR, layout.hypervisor.start)
+        run, way = layout.colours.run(HYPERVISOR), layout.colours.cache.way_bytes
+        described.own_colours = description.Colours(first, run, way)
     _describe_channels(described, layout)
     describe_shared_devices(described, layout)
     _describe_movables(described, layout)
@@ -245,16 +255,28 @@ def _describe_health(health: Health, place: Place) -> description.Health:
     return described
 
 
-def _memories(place: Place) -> Iterator[description.Memory]:
-    yield description.Memory(place.memory.start, place.physical, place.memory.bytes)
+def _memories(place: Place) -> Iterator[tuple[description.Memory, description.Colours]]:
+    memory = description.Memory(place.memory.start, place.physical, place.memory.bytes)
+    yield memory, _colours(place.runs)
     if place.dax:
-        yield description.Memory(place.dax.region.start, place.dax.head.start, place.dax.head.bytes)
+        head = place.dax.head
+        memory = description.Memory(place.dax.region.start, head.start, head.bytes)
+        yield memory, description.Colours()
     if place.kept:
         region = place.kept.region
-        yield description.Memory(region.start, place.kept.physical, region.bytes, kept=1)
+        memory = description.Memory(region.start, place.kept.physical, region.bytes, kept=1)
+        yield memory, _colours(place.kept.runs)
     for each in place.shared_clients:
         if each.pool and each.place.pool:
-            yield description.Memory(each.pool.start, each.place.pool.start, each.pool.bytes)
+            memory = description.Memory(each.pool.start, each.place.pool.start, each.pool.bytes)
+            yield memory, description.Colours()
+
+
+def _colours(runs: Runs) -> description.Colours:
+    """Return the colours of a memory; all 0 if it has none."""
+    if not runs.has_colours:
+        return description.Colours()
+    return description.Colours(runs.first, runs.run, runs.period)
 
 
 def _describe_partition(
@@ -298,7 +320,7 @@ def _describe_partition(
         )
     memories = list(_memories(place))
     described.memory_count = len(memories)
-    for number, memory in enumerate(memories):
+    for number, (memory, _) in enumerate(memories):
         described.memories[number] = memory
     if place.console_interrupt:
         described.console = registers(board.roles["console"])[0][0]

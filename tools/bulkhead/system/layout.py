@@ -15,6 +15,13 @@ from bulkhead.layouts.hypervisor import PCI_LIMIT, SCHEDULER_TRACE_BYTES, SPI_LI
 from bulkhead.system import dax
 from bulkhead.system.board import FIRST_SPI, PAGE_BYTES
 from bulkhead.system.board_tree import BoardTree, Window, interrupts
+from bulkhead.system.coloured_places import (
+    Colours,
+    colours_in,
+    hypervisor_end,
+    last_pages,
+    place_coloured,
+)
 from bulkhead.system.description import (
     CORES_MAX,
     GUEST_BITS,
@@ -42,6 +49,7 @@ from bulkhead.system.ranges import (
     take_lowest,
     withdraw,
 )
+from bulkhead.system.runs import Pages, Runs, contiguous
 from bulkhead.system.shared_device_places import (
     SharedDeviceBackend,
     SharedDeviceClient,
@@ -158,7 +166,8 @@ class KeptMemory:
     """The memory of a partition that a restart leaves as it is."""
 
     region: Range  # guest addresses
-    physical: int
+    physical: int  # as of Place
+    runs: Runs
 
 
 @dataclass(frozen=True)
@@ -189,7 +198,8 @@ class Place:
     partition: Partition
     files: Files
     memory: Range
-    physical: int
+    physical: int  # at which the hypervisor maps it: the physical one, unless it has colours
+    runs: Runs  # the pages of its memory
     kernel: int
     entry: int
     initrd: int
@@ -213,6 +223,8 @@ class Place:
     partner_functions: tuple[PciAddress, ...] = ()  # move between it and its partner
     shared_clients: tuple[SharedDeviceClient, ...] = ()  # shared devices that it has
     shared_backends: tuple[SharedDeviceBackend, ...] = ()  # shared devices that it serves
+    # With colours: the pages of the copies of its images, in the order of the description.
+    image_copies: tuple[Runs, ...] = ()
 
     @property
     def guest_console_interrupt(self) -> int:
@@ -237,6 +249,10 @@ class Layout:
     shared_devices: tuple[SharedDevicePlace, ...] = ()
     # INTIDs of the SPIs by which monitors call each other, by core; see struct description_core.
     messages: Mapping[int, int] = field(default_factory=dict)
+    colours: Colours | None = None  # None: nothing has colours of the cache
+    # Pages at the end of the hypervisor's memory that have its VCPUs: one on each. With colours
+    # there are also other pages.
+    vcpu_pages: int = 0
 
 
 def placed(linked: Executable, partition: Partition, memory: int) -> Executable:
@@ -307,11 +323,25 @@ def make_layout(
     free = [Range(*each) for each in board.memories]
     for each in board.kept_memory:
         withdraw(free, Range(*each))
-    hypervisor = _place_hypervisor(board, free, board.memory + start, board.memory + own)
-    physical = _place_memory(system, board, hypervisor, free)
+    colours = colours_in(system, board)
+    sizes = {name: _image_sizes(each) for name, each in files.items()}
+    end = board.memory + own
+    if colours:
+        payload_end = board.memory + start + hypervisor_bytes + payload_bytes(files)
+        end = hypervisor_end(colours, system, board, sizes, payload_end, hypervisor_bytes)
+    hypervisor = _place_hypervisor(board, free, board.memory + start, end)
+    coloured = place_coloured(colours, system, board, sizes, free) if colours else {}
+    memories = {name: each.memory for name, each in coloured.items()} or _place_memory(
+        system, board, hypervisor, free
+    )
+    physical = {name: pages.address for name, pages in memories.items()}
     channels = _place_channels(system, board, physical, free)
     heads = _place_dax_heads(system, free)
-    kept = _place_kept(system, free)
+    kept = (
+        {name: each.kept for name, each in coloured.items() if each.kept}
+        if coloured
+        else _place_kept(system, free)
+    )
     shared = place_shared_devices(system, free)
     spare = _spare_interrupts(board)
     windows = enumerate(_pci_memory(system, board))
@@ -321,7 +351,7 @@ def make_layout(
             partition,
             board,
             files[partition.name],
-            physical[partition.name],
+            memories[partition.name],
             channels,
             heads.get(partition.name),
             kept.get(partition.name),
@@ -334,7 +364,20 @@ def make_layout(
     )
     messages = _message_interrupts(system, board, spare)
     complete = tuple(_with_addresses_of_clients(each, places) for each in places)
-    return Layout(system, board, hypervisor, complete, channels, shared, messages)
+    complete = tuple(
+        replace(each, image_copies=coloured[each.partition.name].images) if coloured else each
+        for each in complete
+    )
+    pages = system.vcpu_count
+    if colours:
+        pages = last_pages(colours, system, board) // PAGE_BYTES
+    return Layout(system, board, hypervisor, complete, channels, shared, messages, colours, pages)
+
+
+def _image_sizes(files: Files) -> tuple[int, ...]:
+    """Return the sizes of a partition's images, at most, in the order of the description."""
+    sizes = (len(files.kernel), DEVICETREE_BYTES, len(files.initrd))
+    return tuple(page_up(each) for each in sizes if each)
 
 
 def _shared_memory(system: System, place: SharedDevicePlace, physical: Mapping[str, int]) -> Range:
@@ -431,12 +474,12 @@ def _dax_head_bytes(system: System, partition: Partition) -> int:
 
 def _place_memory(
     system: System, board: BoardTree, hypervisor: Range, free: list[Range]
-) -> dict[str, int]:
-    """Return the physical addresses by partition: the largest first, each as low as possible.
+) -> dict[str, Pages]:
+    """Return the pages by partition: the largest first, each as low as possible.
 
     Takes them from the free ranges.
     """
-    placed: dict[str, int] = {}
+    placed: dict[str, Pages] = {}
     for partition in sorted(system.partitions, key=lambda each: -each.memory_bytes):
         size = partition.memory_bytes
         alignment = LARGE_BLOCK_BYTES if size >= LARGE_BLOCK_BYTES else BLOCK_BYTES
@@ -449,7 +492,7 @@ def _place_memory(
                 f"{hypervisor.bytes >> 20} MiB of them for the hypervisor and all images"
                 + (f", {board.kept_bytes >> 10} KiB the firmware's" if board.kept_bytes else ""),
             )
-        placed[partition.name] = start
+        placed[partition.name] = Pages(start, contiguous(start, size))
     return placed
 
 
@@ -499,9 +542,9 @@ def _place_dax_heads(system: System, free: list[Range]) -> dict[str, Range]:
     return placed
 
 
-def _place_kept(system: System, free: list[Range]) -> dict[str, int]:
-    """Return the physical addresses of kept memories, by partition."""
-    placed: dict[str, int] = {}
+def _place_kept(system: System, free: list[Range]) -> dict[str, Pages]:
+    """Return the pages of kept memories, by partition."""
+    placed: dict[str, Pages] = {}
     for partition in system.partitions:
         count = partition.kept_bytes
         start = take_lowest(free, count, alignment_of(count)) if count else None
@@ -512,7 +555,7 @@ def _place_kept(system: System, free: list[Range]) -> dict[str, int]:
                 "give a partition less memory",
             )
         if start is not None:
-            placed[partition.name] = start
+            placed[partition.name] = Pages(start, contiguous(start, count))
     return placed
 
 
@@ -546,16 +589,16 @@ def _place(
     partition: Partition,
     board: BoardTree,
     files: Files,
-    physical: int,
+    pages: Pages,
     channels: tuple[ChannelPlace, ...],
     dax_head: Range | None,
-    kept_physical: int | None,
+    kept_pages: Pages | None,
     spare: Iterator[int],
     windows: Iterator[tuple[int, Range]],
     shared_memories: Mapping[int, Range],
     shared: tuple[SharedDevicePlace, ...],
 ) -> Place:
-    guest = physical if partition.dma is Dma.TRUSTED else board.memory
+    guest = pages.address if partition.dma is Dma.TRUSTED else board.memory
     memory = Range(guest, partition.memory_bytes)
     kernel, entry, end = _kernel(partition, files, memory)
     staging = (
@@ -578,7 +621,7 @@ def _place(
     watchdog = _watchdog(system, partition, board, taken, spare)
     heartbeat = _heartbeat(partition, board, taken)
     wide = None if window is None else _pci_wide(board, number, taken)
-    kept = None if kept_physical is None else _kept(partition, kept_physical, taken)
+    kept = None if kept_pages is None else _kept(partition, kept_pages, taken)
     standby_kept = _standby_kept(system, partition, taken)
     parts = _dax_parts(partition, channels, shared, shared_memories)
     mapped = _dax_region(system, partition, parts, taken)
@@ -597,7 +640,8 @@ def _place(
         partition,
         files,
         memory,
-        physical,
+        pages.address,
+        pages.runs,
         kernel,
         entry,
         initrd,
@@ -730,16 +774,16 @@ def _standby_kept(system: System, partition: Partition, taken: list[Range]) -> R
     return taken[-1]
 
 
-def _kept(partition: Partition, physical: int, taken: list[Range]) -> KeptMemory:
+def _kept(partition: Partition, pages: Pages, taken: list[Range]) -> KeptMemory:
     """Return the place of a partition's kept memory. `taken` gets its guest addresses.
 
     They are the first free ones behind its memory; with trusted DMA they are the physical ones.
     """
-    count, start = partition.kept_bytes, physical
+    count, start = partition.kept_bytes, pages.address
     if partition.dma is not Dma.TRUSTED:
         start = free_addresses(taken[0].end, count, alignment_of(count), taken)
     taken.append(Range(start, count))
-    return KeptMemory(taken[-1], physical)
+    return KeptMemory(taken[-1], pages.address, pages.runs)
 
 
 def _console_shown(partition: Partition, board: BoardTree) -> int:

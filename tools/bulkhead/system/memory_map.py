@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import TYPE_CHECKING
 
@@ -12,6 +12,7 @@ from bulkhead.system.board import PAGE_BYTES
 from bulkhead.system.board_tree import BoardTree, registers
 from bulkhead.system.layout import Layout, Place
 from bulkhead.system.problems import size
+from bulkhead.system.runs import Runs
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -66,7 +67,8 @@ class MemoryMap:
                 if _contains(memory, region):
                     yield from self._gap(end, region.start)
                     yield owner, region
-                    end = region.start + region.bytes
+                    # Memories with different colours are in the same range.
+                    end = max(end, region.start + region.bytes)
             yield from self._gap(end, memory.start + memory.bytes)
 
     def _sorted(self) -> list[tuple[Owner, Region]]:
@@ -128,7 +130,7 @@ def _own_registers(board: BoardTree) -> Iterator[Region]:
 
 
 def _owner(place: Place, board: BoardTree) -> Owner:
-    memory = Region(place.physical, place.memory.bytes, f"memory, guest {place.memory.start:#x}")
+    memory = _region("memory", place.runs, place.memory.start)
     devices = [
         Region(start, length, label)
         for label in place.partition.devices
@@ -155,16 +157,34 @@ def _owner(place: Place, board: BoardTree) -> Owner:
         blocks = [Region(place.dax.head.start, place.dax.head.bytes, what)]
     kept = []
     if place.kept:
-        what = f"kept memory, guest {place.kept.region.start:#x}"
-        kept = [Region(place.kept.physical, place.kept.region.bytes, what)]
+        kept = [_region("kept memory", place.kept.runs, place.kept.region.start)]
     # The back-end accesses a pool, too.
     pools = [
         Region(each.place.pool.start, each.place.pool.bytes, f"pool of {each.place.device.name}")
         for each in place.shared_clients
         if each.place.pool
     ]
-    regions = (memory, *kept, *blocks, *sections, *pools, *devices, *windows)
+    copies = [_coloured("copy of an image", each) for each in place.image_copies]
+    regions = (memory, *kept, *copies, *blocks, *sections, *pools, *devices, *windows)
     return Owner(place.partition.name, place.partition.cores, regions)
+
+
+def _region(kind: str, runs: Runs, guest: int) -> Region:
+    """Return the region from the first to the last page of a memory."""
+    region = (
+        _coloured(kind, runs)
+        if runs.has_colours
+        else Region(runs.span.start, runs.span.bytes, kind)
+    )
+    return replace(region, kind=f"{region.kind}, guest {guest:#x}")
+
+
+def _coloured(kind: str, runs: Runs) -> Region:
+    """Return the region from the first to the last page of pages with colours."""
+    first = runs.first % runs.period // PAGE_BYTES
+    last = first + runs.run // PAGE_BYTES - 1
+    colours = f"colours {first} - {last}" if last > first else f"colour {first}"
+    return Region(runs.span.start, runs.span.bytes, f"{size(runs.bytes)} of {kind}, {colours}")
 
 
 def show_tables(system: MemoryMap, console: Console) -> None:

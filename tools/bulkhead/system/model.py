@@ -264,6 +264,14 @@ class Driver:
 
 
 @dataclass(frozen=True)
+class CacheShare:
+    """A share of the last-level cache: colours by number, or a part of all."""
+
+    numbers: tuple[int, ...]  # ascending; empty if `thousandths` says how many
+    thousandths: int  # of a percent
+
+
+@dataclass(frozen=True)
 class Partition:
     """A partition."""
 
@@ -313,6 +321,7 @@ class Partition:
     device_lines: Mapping[str, int] = field(default_factory=dict)  # of `emulated`, by address
     standby: str | None = None  # the partition that may take over its PCI functions
     coming: tuple[PciAddress, ...] = ()  # functions of others that it may take over
+    cache: CacheShare | None = None  # None: its memory has all colours
 
     @property
     def functions(self) -> tuple[PciAddress, ...]:
@@ -423,6 +432,8 @@ class System:
     cores: tuple[Cores, ...] = ()
     channels: tuple[Channel, ...] = ()
     shared_devices: tuple[SharedDevice, ...] = ()
+    hypervisor_cache: CacheShare | None = None
+    hypervisor_cache_line: int = 1
 
     @cached_property
     def shared_cores(self) -> dict[int, list[Partition]]:

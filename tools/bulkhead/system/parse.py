@@ -40,6 +40,7 @@ from bulkhead.system.model import (
     UTILIZATION_MIN,
     Access,
     Alternative,
+    CacheShare,
     Channel,
     ChannelKind,
     Console,
@@ -159,11 +160,12 @@ def parse(file: Path) -> System:
     """Read and convert a system file. Raises UserErrors with all problems."""
     text = _read(file)
     content, lines = _load(file, text)
-    known = ("board", "channel", "core", "partition", "shared_device")
+    known = ("board", "cache", "channel", "core", "partition", "shared_device")
     problems = [
         _unknown(lines.keys[key], key, known, "the file") for key in content if key not in known
     ]
     board = _board(file, content, lines, problems)
+    own_cache = _own_cache(content, lines, problems)
     cores = _core_tables(content, lines, problems)
     partitions = _partitions(content, lines, problems)
     channels = _channels(content, lines, problems)
@@ -173,7 +175,16 @@ def parse(file: Path) -> System:
     board_line = lines.keys["board"]
     made = tuple(_with_coming(each, partitions) for each in partitions)
     return System(
-        name, file, board, made, board_line, tuple(cores), tuple(channels), tuple(shared_devices)
+        name,
+        file,
+        board,
+        made,
+        board_line,
+        tuple(cores),
+        tuple(channels),
+        tuple(shared_devices),
+        own_cache,
+        lines.keys.get("cache", board_line),
     )
 
 
@@ -241,6 +252,22 @@ def _board(file: Path, content: Mapping[str, Any], lines: Lines, problems: list[
         what = f"board is {show(content['board'])}"
         problems.append(Problem(lines.keys["board"], what, wrong.fix))
         return ""
+
+
+def _own_cache(
+    content: Mapping[str, Any], lines: Lines, problems: list[Problem]
+) -> CacheShare | None:
+    """Return the hypervisor's share of the cache, None if the file has none."""
+    if "cache" not in content:
+        return None
+    place: _Place = (lines.keys["cache"], {})
+    if not isinstance(content["cache"], dict):
+        problems.append(Problem(place[0], "cache is no table", "begin it with [cache]"))
+        return None
+    share: CacheShare | None = _values(content["cache"], _CACHE, "[cache]", place, problems).get(
+        "hypervisor"
+    )
+    return share
 
 
 def _core_tables(content: Mapping[str, Any], lines: Lines, problems: list[Problem]) -> list[Cores]:
@@ -582,6 +609,28 @@ def _mtu(value: Any) -> int:
     return value
 
 
+def _cache(value: Any) -> CacheShare:
+    if isinstance(value, list):
+        numbers = _list(value, _colour, _CACHE_EXAMPLE)
+        if not numbers:
+            raise _Wrong("name one colour at least", "the list of colours is empty")
+        return CacheShare(tuple(sorted(numbers)), 0)
+    pattern = r"([0-9]{1,3})(?:\.([0-9]{1,3}))? ?%"
+    found = re.fullmatch(pattern, value) if isinstance(value, str) else None
+    if found is None:
+        raise _Wrong(f'write a share such as "25 %", or colours such as {_CACHE_EXAMPLE}')
+    thousandths = int(found[1]) * 1000 + int((found[2] or "").ljust(3, "0"))
+    if not 0 < thousandths <= 100_000:
+        raise _Wrong("a share is more than 0 %, and 100 % at most")
+    return CacheShare((), thousandths)
+
+
+def _colour(value: Any) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        raise _Wrong("colours are numbers from 0")
+    return value
+
+
 def _rate(value: Any) -> int:
     """Return bytes/s."""
     pattern = r"([0-9]{1,9}) ?([kMG])bit/s"
@@ -770,10 +819,12 @@ def _threads(value: Any) -> tuple[str, ...]:
     return threads
 
 
+_CACHE_EXAMPLE = "[0, 1, 2, 3]"
 _PARTITION_KEYS: dict[str, Callable[[Any], Any]] = {
     "name": _name,
     "cores": _cores,
     "memory": _memory,
+    "cache": _cache,
     "kept": _kept_bytes,
     "image": _string,
     "load": lambda value: _address(value, PAGE_BYTES),
@@ -811,6 +862,7 @@ _PARTITION_KEYS: dict[str, Callable[[Any], Any]] = {
 }
 _EXAMPLES = {"name": '"net"', "cores": "[0, 1]", "memory": '"64 MiB"', "image": '"demo"'}
 _DEFAULTS: dict[str, Any] = {
+    "cache": None,
     "kept": 0,
     "load": None,
     "entry": None,
@@ -896,6 +948,7 @@ _CORE_TABLE = _Kind(
     {"quantum": QUANTUM_DEFAULT},
     {"numbers": "[0, 1]", "scheduler": '"credit"'},
 )
+_CACHE = _Kind({"hypervisor": _cache}, {}, {"hypervisor": '"12.5 %"'})
 _CHANNEL = _Kind(
     {
         "name": _name,

@@ -23,6 +23,7 @@ from bulkhead.system.description import CORES_MAX, HOST_ECAM_BYTES, HOST_WINDOW_
 from bulkhead.system.layout import Layout, Place
 from bulkhead.system.model import Partition
 from bulkhead.system.ranges import Range, page_up
+from bulkhead.system.runs import Runs
 
 _Named = tuple[Range, str]
 
@@ -90,14 +91,22 @@ def _devices(place: Place, board: BoardTree) -> Iterator[_Named]:
         yield each, f"devices of partition '{place.partition.name}'"
 
 
+def _memory(address: int, runs: Runs, name: str) -> Iterator[_Named]:
+    """Yield where the hypervisor maps a memory, and all its runs if it has colours."""
+    yield Range(address, runs.bytes), name
+    if runs.has_colours:
+        yield from ((piece, name) for piece in runs.pieces(0, runs.bytes))
+
+
 def _physical(place: Place, board: BoardTree) -> Iterator[_Named]:
     name = place.partition.name
-    yield Range(place.physical, place.memory.bytes), f"memory of partition '{name}'"
+    yield from _memory(place.physical, place.runs, f"memory of partition '{name}'")
     if place.dax:
         yield place.dax.head, f"the info block of partition '{name}'"
     if place.kept:
-        physical = Range(place.kept.physical, place.kept.region.bytes)
-        yield physical, f"kept memory of partition '{name}'"
+        yield from _memory(
+            place.kept.physical, place.kept.runs, f"kept memory of partition '{name}'"
+        )
     yield from _devices(place, board)
     yield from _windows(place)
     if place.pci_wide:

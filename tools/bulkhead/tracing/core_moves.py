@@ -69,7 +69,7 @@ def read_moves(running: Running, cores: Sequence[int], read: Read) -> list[Move]
 
 def _cores_of_vcpus(running: Running, read: Read) -> dict[int, list[int]]:
     """Return the core of each VCPU, by partition."""
-    size = running.vcpus * PAGE_BYTES
+    size = running.vcpu_pages * PAGE_BYTES
     memory = read(running.hypervisor_end - size, size)
     pages = (memory[start : start + PAGE_BYTES] for start in range(0, size, PAGE_BYTES))
     found: dict[int, list[int]] = {}

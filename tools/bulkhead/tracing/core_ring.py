@@ -156,7 +156,7 @@ class _Reader:
 
     def place(self) -> int:
         """Return the address of the core's page."""
-        pages = self.running.vcpus + self.running.cores - self.core
+        pages = self.running.vcpu_pages + self.running.cores - self.core
         processor = self.running.hypervisor_end - pages * PAGE_BYTES
         page = self._read(processor, sizeof(Processor), "the processor")
         place = Processor.from_buffer_copy(page).shared

@@ -14,7 +14,8 @@
 #define PROBLEM    5u /* number of a problem */
 
 struct boot_fixture fixture;
-struct page_pool boot_pool;
+static struct page_pool pool;
+struct page_pool *boot_pool = &pool;
 
 const char *boot_fixture_check(const struct description *system, uint64_t *value)
 {
@@ -64,9 +65,9 @@ void boot_fixture_begin(uint64_t region_bytes)
     fixture.memory = aligned_alloc(PAGE_BYTES, bytes);
     assert_non_null(fixture.memory);
     memset(fixture.memory, BOOT_UNTOUCHED, bytes);
-    boot_pool.next = (uint64_t)(uintptr_t)fixture.memory;
-    boot_pool.end = boot_pool.next + POOL_PAGES * PAGE_BYTES;
-    fixture.physical = boot_pool.end;
+    pool.next = (uint64_t)(uintptr_t)fixture.memory;
+    pool.end = pool.next + POOL_PAGES * PAGE_BYTES;
+    fixture.physical = pool.end;
     for (uint32_t i = 0; i < BOOT_PARTITIONS; i++) {
         fixture.partitions[i] =
             (struct partition){.constant = {.system = &fixture.description, .index = i}};
@@ -80,5 +81,5 @@ void boot_fixture_end(void)
 
 uint64_t *boot_fixture_root(void)
 {
-    return (uint64_t *)(uintptr_t)page_pool_take(&boot_pool, 1);
+    return (uint64_t *)(uintptr_t)page_pool_take(&pool, 1);
 }

@@ -135,7 +135,7 @@ struct region {
 };
 
 struct regions {
-    struct region list[512];
+    struct region list[8192];
     size_t count;
 };
 
@@ -181,6 +181,36 @@ static void add_further_redistributors(struct regions *regions,
             description->cores[description->core_count - 1].redistributor +
                 (n - description->core_count + 1) * UINT64_C(0x20000),
             0x20000);
+    }
+}
+
+/* Adds the first runs of pages with colours, and none of the others if there are many. */
+static void add_runs(struct regions *regions, const struct description_colours *colours,
+                     uint64_t bytes)
+{
+    uint64_t first = colours->first;
+
+    for (unsigned i = 0; i < 64 && bytes != 0 && colours->run != 0; i++) {
+        uint64_t run = bytes < colours->run ? bytes : colours->run;
+
+        require(first % colours->period + run <= colours->period, "a run is in a way");
+        add(regions, first, run);
+        first += colours->period;
+        bytes -= run;
+    }
+}
+
+static void add_colours(struct regions *regions, const struct description *description,
+                        uint32_t partition)
+{
+    const struct description_partition *described = &description->partitions[partition];
+    const struct description_partition_colours *colours = &description->colours[partition];
+
+    for (uint32_t i = 0; i < described->memory_count; i++) {
+        add_runs(regions, &colours->memories[i], described->memories[i].bytes);
+    }
+    for (uint32_t i = 0; i < described->image_count; i++) {
+        add_runs(regions, &colours->images[i], described->images[i].bytes);
     }
 }
 
@@ -261,6 +291,7 @@ static void require_addresses(const struct description *description, bool has_ch
     add_registers(&regions, description);
     for (uint32_t i = 0; i < description->partition_count; i++) {
         add_partition(&regions, &description->partitions[i], false);
+        add_colours(&regions, description, i);
     }
     if (has_channels) {
         add_channels(&regions, description, DESCRIPTION_NO_PARTITION);

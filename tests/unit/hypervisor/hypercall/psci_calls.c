@@ -21,10 +21,10 @@ void calls_reset(void)
         described->vcpus[i].core = cores[i];
     }
     described->memory_count = 2;
-    described->memories[0] =
-        (struct description_memory){CALLS_MEMORY, 0x50000000, CALLS_MEMORY_BYTES, 0, 0};
-    described->memories[1] =
-        (struct description_memory){CALLS_SECOND_MEMORY, 0x60000000, CALLS_MEMORY_BYTES, 0, 0};
+    described->memories[0] = (struct description_memory){
+        .guest = CALLS_MEMORY, .physical = 0x50000000, .bytes = CALLS_MEMORY_BYTES};
+    described->memories[1] = (struct description_memory){
+        .guest = CALLS_SECOND_MEMORY, .physical = 0x60000000, .bytes = CALLS_MEMORY_BYTES};
     described->device_count = 1;
     described->devices[0] = (struct description_device){CALLS_DEVICE, 0x1000};
     memset(&calls_partition, 0, sizeof(calls_partition));

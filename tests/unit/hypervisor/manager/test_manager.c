@@ -92,7 +92,8 @@ static int setup(void **state)
         described->entry = ENTRY;
         described->vcpus[0].core = i + 4;
         described->memory_count = 1;
-        described->memories[0] = (struct description_memory){0x40000000, 0, 32 * MIB, 0, 0};
+        described->memories[0] =
+            (struct description_memory){.guest = 0x40000000, .bytes = 32 * MIB};
         described->image_count = 2;
         described->images[0].guest = ENTRY;
         described->images[1].guest = ENTRY + ROOM;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Tests translation tables and stage 2: mappings, the number of pages used, and refusals. */
+#include "memory/runs.h"
 #include "memory/stage2.h"
 #include "memory/tables.h"
 #include "memory/withdraw.h"
@@ -139,11 +140,26 @@ static void test_empty_pool_is_reported(void **state)
     assert_false(map(GIB, GIB, 4 * KIB));
 }
 
+/* Returns a description with one partition, whose first memory may have colours. */
+static const struct description *described(const struct description_partition *partition,
+                                           const struct description_colours *colours)
+{
+    static struct description system;
+
+    memset(&system, 0, sizeof(system));
+    system.partition_count = 1;
+    system.partitions[0] = *partition;
+    if (colours != NULL) {
+        system.colours[0].memories[0] = *colours;
+    }
+    return &system;
+}
+
 static void test_partition_of_one_gib_takes_few_pages(void **state)
 {
-    struct description_partition partition = {
+    const struct description_partition partition = {
         .memory_count = 1,
-        .memories = {{GIB, 2 * GIB, GIB, 0, 0}},
+        .memories = {{.guest = GIB, .physical = 2 * GIB, .bytes = GIB}},
         .device_count = 1,
         .devices = {{0x9010000, 4 * KIB}},
         .pci_memory = 0x10000000,
@@ -155,7 +171,7 @@ static void test_partition_of_one_gib_takes_few_pages(void **state)
         .pci_wide_bytes = 16 * GIB,
     };
 
-    root = (uint64_t *)(uintptr_t)stage2_build(&partition, &pool);
+    root = (uint64_t *)(uintptr_t)stage2_build(described(&partition, NULL), 0, &pool);
     assert_non_null(root);
     expect_device(4 * GIB + 5, 512 * GIB + 5);
     expect_device(20 * GIB - 1, 528 * GIB - 1);
@@ -167,15 +183,86 @@ static void test_partition_of_one_gib_takes_few_pages(void **state)
     expect_nothing(0x9000000);
 }
 
+/* Each page is in the run that the arithmetic of docs/decisions/0098 says, and what is between the
+ * runs is not mapped. */
+static void test_coloured_memory(void **state)
+{
+    const struct description_partition partition = {
+        .memory_count = 1,
+        .memories = {{.guest = GIB, .physical = 128 * GIB, .bytes = 3 * MIB + 4 * KIB}},
+    };
+    const struct description_colours colours = {
+        .first = 2 * GIB + 16 * KIB, .run = 12 * KIB, .period = 64 * KIB};
+    uint64_t page = 2 * GIB + 16 * KIB;
+
+    root = (uint64_t *)(uintptr_t)stage2_build(described(&partition, &colours), 0, &pool);
+    assert_non_null(root);
+    for (uint64_t offset = 0; offset < partition.memories[0].bytes; offset += 4 * KIB) {
+        expect(GIB + offset + 0x123, page + 0x123);
+        page += 4 * KIB;
+        if (page % (64 * KIB) == 28 * KIB) { /* the end of a run */
+            page += 52 * KIB;
+        }
+    }
+    expect_nothing(GIB - 1);
+    expect_nothing(GIB + 3 * MIB + 4 * KIB);
+    /* The root, which set_up() takes as well, a table of level 2 and two of level 3. */
+    assert_int_equal(pages_used(state), 1 + 1 + 1 + 2);
+}
+
+/* A run that is as large as a block, in a way of 8 MiB, is mapped by blocks. */
+static void test_large_runs_have_blocks(void **state)
+{
+    const struct runs runs = {2 * GIB + 4 * MIB, 8 * MIB, 4 * MIB, 8 * MIB};
+
+    assert_true(runs_map(root, &pool, GIB, &runs, STAGE2_MEMORY));
+    assert_int_equal(pages_used(state), 2);
+    expect(GIB + 4 * MIB - 1, 2 * GIB + 8 * MIB - 1);
+    expect(GIB + 4 * MIB, 2 * GIB + 12 * MIB);
+    expect(GIB + 8 * MIB - 1, 2 * GIB + 16 * MIB - 1);
+    expect_nothing(GIB + 8 * MIB);
+}
+
+static void test_empty_pool_of_runs(void **state)
+{
+    const struct runs runs = {2 * GIB + 4 * KIB, MIB, 8 * KIB, 16 * KIB};
+
+    (void)state;
+    pool.end = pool.next;
+    assert_false(runs_map(root, &pool, 5 * GIB, &runs, STAGE2_MEMORY));
+}
+
+/* A pool with colours allocates pages of its runs only, and what is longer than the rest of a run
+ * from the next one. */
+static void test_pool_with_colours(void **state)
+{
+    uint64_t first = (uint64_t)(uintptr_t)*state + 2 * PAGE_BYTES;
+    struct page_pool own = {
+        .next = first,
+        .end = first + 21 * PAGE_BYTES,
+        .first = first,
+        .run = 3 * PAGE_BYTES,
+        .period = 8 * PAGE_BYTES,
+    };
+
+    assert_int_equal(page_pool_take(&own, 4), 0); /* longer than a run */
+    assert_int_equal(page_pool_take(&own, 2), first);
+    assert_int_equal(page_pool_take(&own, 2), first + 8 * PAGE_BYTES);
+    assert_int_equal(page_pool_take(&own, 1), first + 10 * PAGE_BYTES);
+    assert_int_equal(page_pool_take(&own, 3), first + 16 * PAGE_BYTES);
+    assert_int_equal(page_pool_take(&own, 1), 0); /* beyond the end, although pages precede it */
+}
+
 static void test_partition_described_twice_has_no_tables(void **state)
 {
     struct description_partition partition = {
         .memory_count = 2,
-        .memories = {{GIB, 2 * GIB, GIB, 0, 0}, {GIB + MIB, 3 * GIB, MIB, 0, 0}},
+        .memories = {{.guest = GIB, .physical = 2 * GIB, .bytes = GIB},
+                     {.guest = GIB + MIB, .physical = 3 * GIB, .bytes = MIB}},
     };
 
     (void)state;
-    assert_int_equal(stage2_build(&partition, &pool), 0);
+    assert_int_equal(stage2_build(described(&partition, NULL), 0, &pool), 0);
 }
 
 /* Memory is taken away and given back, and nothing else changes. */
@@ -191,7 +278,7 @@ static void test_memory_is_withdrawn(void **state)
     uint64_t before[PAGE_BYTES / sizeof(uint64_t)], *stage2;
 
     (void)state;
-    stage2 = (uint64_t *)(uintptr_t)stage2_build(&partition, &pool);
+    stage2 = (uint64_t *)(uintptr_t)stage2_build(described(&partition, NULL), 0, &pool);
     assert_non_null(stage2);
     memcpy(before, stage2, sizeof(before));
     root = stage2;
@@ -225,6 +312,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_empty_pool_is_reported, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_partition_of_one_gib_takes_few_pages, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(test_coloured_memory, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_pool_with_colours, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_large_runs_have_blocks, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_empty_pool_of_runs, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_memory_is_withdrawn, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_partition_described_twice_has_no_tables, set_up,
                                         tear_down),

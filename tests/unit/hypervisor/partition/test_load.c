@@ -147,8 +147,8 @@ static int setup(void **state)
         payload.images[i] = (uint8_t)(1 + i % 97); /* neither 0 nor OLD */
     }
     described()->memory_count = 1;
-    described()->memories[0] =
-        (struct description_memory){GUEST, (uintptr_t)cached, MEMORY_BYTES, 0, 0};
+    described()->memories[0] = (struct description_memory){
+        .guest = GUEST, .physical = (uintptr_t)cached, .bytes = MEMORY_BYTES};
     loaded.constant.system = &payload.description;
     loaded.constant.described = described();
     vcpu.partition = &loaded;
@@ -176,8 +176,11 @@ static void draw_layout(void)
     described()->memory_count = MEMORIES;
     for (uint32_t i = 0; i < MEMORIES; i++) {
         described()->memories[i] = (struct description_memory){
-            GUEST + i * APART, (uintptr_t)cached + (uint64_t)i * MEMORY_BYTES,
-            (2 + below(MEMORY_PAGES - 1)) * PAGE, i == MEMORIES - 1, 0};
+            .guest = GUEST + i * APART,
+            .physical = (uintptr_t)cached + (uint64_t)i * MEMORY_BYTES,
+            .bytes = (2 + below(MEMORY_PAGES - 1)) * PAGE,
+            .kept = i == MEMORIES - 1,
+        };
     }
     loaded.boot_vcpu.has_kept = below(2) == 0;
     left = described()->memories[0].bytes;

@@ -278,7 +278,8 @@ static int prepare(void **state)
     queues =
         (struct smmu_memory){.events = (uintptr_t)memory, .commands = (uintptr_t)memory + 0x1000};
     memset(memory, 0, 0x2000);
-    pool = (struct page_pool){(uintptr_t)memory + 0x3000, (uintptr_t)memory + POOL_BYTES};
+    pool = (struct page_pool){.next = (uintptr_t)memory + 0x3000,
+                              .end = (uintptr_t)memory + POOL_BYTES};
     return 0;
 }
 
