@@ -15,8 +15,8 @@
 
 #define OWNERS_MAX       64u
 #define OWNER_NAME_BYTES 64u
-#define OWNER_RANGES_MAX 1024u
-#define OWNER_OTHER      0u /* its name is "other" */
+#define OWNER_RANGES_MAX 131072u /* runs of pages, if partitions have cache colours */
+#define OWNER_OTHER      0u      /* its name is "other" */
 
 struct owner_range {
     uint64_t start;

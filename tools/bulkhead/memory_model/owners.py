@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from bulkhead.errors import UserError
+from bulkhead.system.coloured_places import Colours
 from bulkhead.system.layout import Layout, Place
 from bulkhead.system.problems import show
 from bulkhead.system.ranges import Range
@@ -18,12 +19,14 @@ OTHER = "other"  # the model's name of memory in no range, such as what is free
 OWNERS_MAX = 63  # without OTHER
 
 
-def ranges_of(layout: Layout) -> list[tuple[str, Range]]:
+def ranges_of(layout: Layout, pools: int = 0) -> list[tuple[str, Range]]:
     """Return the owners and their memory, in ascending order. Owners can have several ranges.
 
     Names have no spaces: channel:NAME, device:NAME (registers) and pool:NAME of a shared device.
+    `pools`: in a system with colours, the address from which on the hypervisor's memory is divided
+    by colours. The part of a partition is the partition's: its tables and its monitors' data.
     """
-    found = sorted(_ranges(layout), key=lambda each: each[1].start)
+    found = sorted(_ranges(layout, pools), key=lambda each: each[1].start)
     if len({name for name, _ in found}) > OWNERS_MAX:
         raise UserError(
             f"{show(layout.system.name)} has more than {OWNERS_MAX} partitions, channels and "
@@ -33,8 +36,12 @@ def ranges_of(layout: Layout) -> list[tuple[str, Range]]:
     return found
 
 
-def _ranges(layout: Layout) -> Iterator[tuple[str, Range]]:
-    yield HYPERVISOR, layout.hypervisor
+def _ranges(layout: Layout, pools: int) -> Iterator[tuple[str, Range]]:
+    if layout.colours:
+        yield HYPERVISOR, Range(layout.hypervisor.start, pools - layout.hypervisor.start)
+        yield from _pools(layout.colours, pools, layout.hypervisor.end)
+    else:
+        yield HYPERVISOR, layout.hypervisor
     for channel in layout.channels:
         yield f"channel:{channel.channel.name}", channel.physical
     for device in layout.shared_devices:
@@ -45,15 +52,30 @@ def _ranges(layout: Layout) -> Iterator[tuple[str, Range]]:
         yield from _of_partition(place)
 
 
+def _pools(colours: Colours, start: int, end: int) -> Iterator[tuple[str, Range]]:
+    """Yield the runs of each owner of colours in a part of the hypervisor's memory."""
+    way = colours.cache.way_bytes
+    for owner in colours.by_owner:
+        for first in range(colours.first(owner, start - way), end, way):
+            begin, last = max(first, start), min(first + colours.run(owner), end)
+            if begin < last:
+                yield owner, Range(begin, last - begin)
+
+
 def _of_partition(place: Place) -> Iterator[tuple[str, Range]]:
     name = place.partition.name
-    yield name, Range(place.physical, place.memory.bytes)
+    memories = [place.runs, *place.image_copies]
     if place.kept is not None:
-        yield name, Range(place.kept.physical, place.kept.region.bytes)
+        memories.append(place.kept.runs)
+    for runs in memories:
+        yield from ((name, piece) for piece in runs.pieces(0, runs.bytes))
     if place.dax is not None:
         yield name, place.dax.head
 
 
-def owners_file(layout: Layout) -> str:
-    """Return the file of owners that the plugin reads (tools/memory_model/owners.h)."""
-    return "".join(f"{where.start:x} {where.bytes:x} {name}\n" for name, where in ranges_of(layout))
+def owners_file(layout: Layout, pools: int = 0) -> str:
+    """Return the file of owners that the plugin reads (tools/memory_model/owners.h). `pools`: as of
+    ranges_of().
+    """
+    ranges = ranges_of(layout, pools)
+    return "".join(f"{where.start:x} {where.bytes:x} {name}\n" for name, where in ranges)

@@ -18,6 +18,7 @@ from bulkhead.running.guest import GuestError, GuestProcess
 from bulkhead.running.qemu import Machine, UserNetwork, escape
 from bulkhead.settings import Settings
 from bulkhead.system.assemble import Assembled
+from bulkhead.system.coloured_places import pools_start
 from bulkhead.system.machine import machine, repeatable
 
 PROCESSORS_MAX = 16
@@ -53,7 +54,8 @@ def _plugin_option(
 ) -> str:
     layout = assembled.layout
     owners = folder / "owners"
-    owners.write_text(owners_file(layout))
+    image_bytes = assembled.image.stat().st_size
+    owners.write_text(owners_file(layout, pools_start(layout.system, layout.board, image_bytes)))
     plugin = build_plugin(_PLUGIN, "the memory model", settings)
     arguments = (
         f"results={escape(_results(folder))}",
