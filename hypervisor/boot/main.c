@@ -20,6 +20,7 @@
 #include "manager/manager.h"
 #include "memory/stage2.h"
 #include "partition/ownership.h"
+#include "partition/recall.h"
 #include "pci/address.h"
 #include "pci/config_space.h"
 #include "scheduler/scheduler.h"
@@ -39,8 +40,6 @@
 static struct partition *boot_partitions[DESCRIPTION_PARTITIONS_MAX];
 /* Roots of stage 2 that the SMMU uses, by partition. */
 static uint64_t smmu_roots[DESCRIPTION_PARTITIONS_MAX];
-/* Roots of stage 2 that processors use, by partition. */
-static uint64_t processors_roots[DESCRIPTION_PARTITIONS_MAX];
 static struct smmu_memory smmu_memory;
 static uint64_t rtc_start;     /* that of struct partition_constants; 0: the board has no PL031 */
 static bool has_shared_group1; /* the firmware owns Group 0 of the GIC */
@@ -84,7 +83,7 @@ static void map_stage2_roots(uint64_t *root, const struct description *system)
 {
     for (uint32_t i = 0; i < system->partition_count; i++) {
         if (!description_has_listed_interrupts(&system->partitions[i])) {
-            boot_map(root, processors_roots[i], PAGE_BYTES, MONITOR_DATA);
+            boot_map(root, recall_roots[i], PAGE_BYTES, MONITOR_DATA);
         }
     }
 }
@@ -236,7 +235,7 @@ static void make_stage2(const struct partition *partition)
     channel_connect(partition, (uint64_t *)(uintptr_t)smmu_roots[index]);
     shared_device_connect(partition, (uint64_t *)(uintptr_t)smmu_roots[index]);
     watchdog_map(partition, (uint64_t *)(uintptr_t)smmu_roots[index]);
-    memcpy((void *)(uintptr_t)processors_roots[index], (const void *)(uintptr_t)smmu_roots[index],
+    memcpy((void *)(uintptr_t)recall_roots[index], (const void *)(uintptr_t)smmu_roots[index],
            PAGE_BYTES);
 }
 
@@ -323,7 +322,7 @@ static void make_partition(const struct description *system, uint32_t index)
     uint32_t unresettable;
 
     boot_select_pool_of(system, index);
-    processors_roots[index] = boot_take(1);
+    recall_roots[index] = boot_take(1);
     partition = (struct partition *)(uintptr_t)boot_take(pages);
     partition->constant.system = system;
     partition->constant.described = &system->partitions[index];
@@ -389,7 +388,7 @@ static void make_vcpus(const struct description *system)
             vcpu->report.processor = core;
             vcpu->report.partition = index;
             vcpu->partition = boot_partitions[index];
-            vcpu->stage2 = processors_roots[index];
+            vcpu->stage2 = recall_roots[index];
             vcpu->number = number;
             vcpu->processor = core;
             vcpu->watchdog_due = UINT64_MAX;

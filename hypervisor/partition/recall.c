@@ -10,18 +10,16 @@
 
 /* Bit i: the boot VCPU of partition i was called, and has not handled the SGI. */
 static uint32_t called __attribute__((section(".bss.monitor_shared")));
+uint64_t recall_roots[DESCRIPTION_PARTITIONS_MAX] __attribute__((section(".bss.monitor_shared")));
 
 static const struct description_partition *partition_at(const struct vcpu *vcpu, uint32_t partition)
 {
     return &vcpu->partition->constant.system->partitions[partition];
 }
 
-/* The roots of all partitions are adjacent pages. */
-static uint64_t *root_of(const struct vcpu *vcpu, uint32_t partition)
+static uint64_t *root_of(uint32_t partition)
 {
-    uint64_t first = vcpu->stage2 - vcpu->partition->constant.index * PAGE_BYTES;
-
-    return (uint64_t *)(uintptr_t)(first + partition * PAGE_BYTES);
+    return (uint64_t *)(uintptr_t)recall_roots[partition];
 }
 
 /* Makes the stage 2 entries of a partition invalid, and invalidates the TLB entries of its VMID on
@@ -38,7 +36,7 @@ static void withdraw_stage2(const struct vcpu *vcpu, uint32_t partition)
     /* Orders the write of the request or call, which can_continue() reads, before the withdrawal.
      */
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
-    withdraw_set(root_of(vcpu, partition), partition_at(vcpu, partition), 0);
+    withdraw_set(root_of(partition), partition_at(vcpu, partition), 0);
     register_write(vttbr_el2, (uint64_t)(partition + 1) << VTTBR_VMID_SHIFT);
     __asm__ volatile("dsb ishst\n\tisb\n\ttlbi vmalls12e1is\n\tdsb ish" : : : "memory");
     register_write(vttbr_el2, own);
@@ -115,8 +113,8 @@ static bool can_continue(const struct partition *partition)
 
 static void restore_stage2(const struct vcpu *vcpu)
 {
-    withdraw_set(root_of(vcpu, vcpu->partition->constant.index),
-                 vcpu->partition->constant.described, TABLES_VALID);
+    withdraw_set(root_of(vcpu->partition->constant.index), vcpu->partition->constant.described,
+                 TABLES_VALID);
     __asm__ volatile("dsb ish\n\tisb" : : : "memory");
 }
 
@@ -125,7 +123,7 @@ bool recall_is_in_effect(const struct vcpu *vcpu)
     uint32_t index = vcpu->partition->constant.index;
 
     return !listed_has(vcpu->partition) &&
-           withdraw_is_done(root_of(vcpu, index), vcpu->partition->constant.described);
+           withdraw_is_done(root_of(index), vcpu->partition->constant.described);
 }
 
 void recall_end_unless_called(const struct vcpu *vcpu)

@@ -10,9 +10,13 @@
 #ifndef PARTITION_RECALL_H
 #define PARTITION_RECALL_H
 
+#include "hypervisor/description.h"
 #include "hypervisor/vcpu.h"
 #include <stdbool.h>
 #include <stdint.h>
+
+/* Roots of stage 2 that processors use, by partition: each a page. The boot core sets them. */
+extern uint64_t recall_roots[DESCRIPTION_PARTITIONS_MAX];
 
 /* Makes the boot VCPU of a partition handle the keys, refused DMA or orders that were left for it:
  * sends the SGI to its core, unless the VCPU has been called before and has not answered. On a
