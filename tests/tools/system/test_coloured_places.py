@@ -159,13 +159,37 @@ def test_pages_of_others_are_found(tmp_path: Path) -> None:
         check_places(replace(layout, places=(one, moved)))
 
 
+def test_copies_of_others_are_found(tmp_path: Path) -> None:
+    layout = placed(_file(tmp_path, '"25 %"', '"25 %"'))
+    one, other = layout.places
+    moved = replace(one, image_copies=(replace(one.image_copies[0], first=other.runs.first),))
+    with pytest.raises(UserError, match="the copy of an image of partition 'p0' and memory of"):
+        check_places(replace(layout, places=(moved, other)))
+
+
+def test_tables_beyond_the_boards_memory_are_refused(tmp_path: Path) -> None:
+    """In a way of 128 MiB one colour is a page in 128 MiB."""
+    file = _file(tmp_path, '"25 %"')
+    (tmp_path / "board").mkdir()
+    (tmp_path / "board" / "board.toml").write_text(
+        f'like = "qemu-virt"\n[cache]\nbytes = {1 << 31}\nsets = {1 << 21}\nline = 64\n'
+    )
+    file.write_text(file.read_text().replace("qemu-virt", "./board"))
+    with pytest.raises(UserError, match="has free memory up to 0xbfffffff, and the hypervisor"):
+        placed(file)
+
+
 def test_map_names_the_colours(tmp_path: Path) -> None:
     layout = placed(_file(tmp_path, '"25 %"', '"25 %"'))
     kinds = [region.kind for owner, region in map_of(layout).in_memory() if owner]
-    assert kinds[1:] == [
+    assert kinds[1:3] == [
         "16 MiB of memory, colours 0 - 3, guest 0x40000000",
         "16 MiB of memory, colours 4 - 7, guest 0x40000000",
     ]
+    copies = ["4 KiB of an image's copy", "64 KiB of an image's copy"]
+    assert sorted(kinds[3:]) == sorted(
+        f"{each}, {colours}" for each in copies for colours in ("colours 0 - 3", "colours 4 - 7")
+    )
 
 
 def test_table(tmp_path: Path) -> None:

@@ -164,7 +164,7 @@ def _owner(place: Place, board: BoardTree) -> Owner:
         for each in place.shared_clients
         if each.place.pool
     ]
-    copies = [_coloured("copy of an image", each) for each in place.image_copies]
+    copies = [_coloured("an image's copy", each) for each in place.image_copies]
     regions = (memory, *kept, *copies, *blocks, *sections, *pools, *devices, *windows)
     return Owner(place.partition.name, place.partition.cores, regions)
 
