@@ -74,6 +74,18 @@ def test_a_share_that_has_no_aligned_room(tmp_path: Path) -> None:
     assert _colours(layout)["p2"] == [6, 7, 8, 9, 10, 11]
 
 
+def test_shares_of_all_colours_find_room(tmp_path: Path) -> None:
+    """Aligned, the shares of 3 and 4 colours would leave single ones for that of 2."""
+    shares = ('"43.75 %"', '"25 %"', '"18.75 %"')
+    layout = placed(_file(tmp_path, *shares, top='[cache]\nhypervisor = "12.5 %"\n'))
+    assert _colours(layout) == {
+        "p0": [*range(7)],
+        "p1": [7, 8, 9, 10],
+        "p2": [11, 12, 13],
+        HYPERVISOR: [14, 15],
+    }
+
+
 def test_a_share_is_rounded_down(tmp_path: Path) -> None:
     layout = placed(_file(tmp_path, '"24.999 %"', top='[cache]\nhypervisor = "13 %"\n'))
     assert _colours(layout) == {"p0": [0, 1, 2], HYPERVISOR: [4, 5]}

@@ -67,15 +67,23 @@ def _owners(system: System) -> list[_Owner]:
 
 
 def _assign(owners: list[_Owner], cache: Cache) -> dict[str, range]:
-    """Return colours that follow each other: those by number, then shares, the largest first.
+    """Return colours that follow each other. An owner whose share finds no room is left out.
 
-    The hypervisor's share comes last. An owner whose share finds no room is left out.
+    Shares are aligned, unless that leaves colours between them that nobody can have.
     """
+    found = _take(owners, cache, is_aligned=True)
+    return found if len(found) == len(owners) else _take(owners, cache, is_aligned=False)
+
+
+def _take(owners: list[_Owner], cache: Cache, *, is_aligned: bool) -> dict[str, range]:
+    """Return the colours by number, then those of shares, the largest first."""
     taken: set[int] = set()
     found: dict[str, range] = {}
     for owner in sorted(owners, key=lambda each: _order(each, cache)):
         count = owner.count(cache)
-        start = owner.share.numbers[0] if owner.share.numbers else _lowest(count, taken, cache)
+        steps = (count, 1) if is_aligned else (1,)
+        numbers = owner.share.numbers
+        start = numbers[0] if numbers else _lowest(count, steps, taken, cache)
         if start is not None:
             found[owner.name] = range(start, start + count)
             taken |= {*found[owner.name]}
@@ -86,9 +94,9 @@ def _order(owner: _Owner, cache: Cache) -> tuple[bool, int]:
     return not owner.share.numbers, -owner.count(cache)
 
 
-def _lowest(count: int, taken: set[int], cache: Cache) -> int | None:
-    """Return the first of the lowest free colours, aligned to their number if that is possible."""
-    for step in (count, 1):
+def _lowest(count: int, steps: tuple[int, ...], taken: set[int], cache: Cache) -> int | None:
+    """Return the first of the lowest free colours, at a multiple of the first step that has any."""
+    for step in steps:
         for start in range(0, cache.colours - count + 1, step):
             if taken.isdisjoint(range(start, start + count)):
                 return start
