@@ -64,6 +64,7 @@ _BOARDS = {
             own_interrupts={64: "the firmware keeps it (boards/kept/board.toml)"},
             kept_memory=((0x50000000, 512 << 20),),
         ),
+        replace(SMALL, name="many-colours", cache=Cache(bytes=4 << 20, sets=4096, line=64)),
         replace(SMALL, name="hashed", cache=NoColours("its cache is hashed", "leave cache out")),
     )
 }

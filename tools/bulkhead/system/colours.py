@@ -186,7 +186,8 @@ def _wrong_numbers(owners: list[_Owner], cache: Cache) -> Iterator[Problem]:
     for owner in owners:
         numbers = owner.share.numbers
         if owner.count(cache) == 0:
-            least = _PERCENT / cache.colours
+            # A share has three decimals.
+            least = -(-_PERCENT * 1000 // cache.colours) / 1000
             what = f"{owner.title} has less than one of {cache.colours} colours of the cache"
             yield Problem(owner.line, what, f"give it {least:g} % or more")
         for number in numbers[-1:]:
