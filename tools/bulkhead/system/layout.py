@@ -329,7 +329,9 @@ def make_layout(
     if colours:
         payload_end = board.memory + start + hypervisor_bytes + payload_bytes(files)
         end = hypervisor_end(colours, system, board, sizes, payload_end, hypervisor_bytes)
-    hypervisor = _place_hypervisor(board, free, board.memory + start, end)
+    hypervisor = _place_hypervisor(
+        board, free, board.memory + start, end, has_colours=colours is not None
+    )
     coloured = place_coloured(colours, system, board, sizes, free) if colours else {}
     memories = {name: each.memory for name, each in coloured.items()} or _place_memory(
         system, board, hypervisor, free
@@ -397,7 +399,9 @@ def _with_addresses_of_clients(place: Place, places: Iterable[Place]) -> Place:
     return replace(place, shared_backends=tuple(backends))
 
 
-def _place_hypervisor(board: BoardTree, free: list[Range], image: int, end: int) -> Range:
+def _place_hypervisor(
+    board: BoardTree, free: list[Range], image: int, end: int, *, has_colours: bool
+) -> Range:
     """Return the hypervisor's memory, and take it from the free ranges.
 
     It begins where the memory around its image is free of the firmware's. `image`: the address at
@@ -405,6 +409,13 @@ def _place_hypervisor(board: BoardTree, free: list[Range], image: int, end: int)
     """
     hole = next((each for each in free if each.start <= image < each.end), None)
     end = board.memory + round_up(end - board.memory, BLOCK_BYTES)
+    if has_colours and hole and end > hole.end:
+        raise UserError(
+            f"board '{board.name}' has free memory up to {hole.end - 1:#x}, and the hypervisor "
+            f"with its tables in each owner's colours of the cache needs {image:#x} to "
+            f"{end - 1:#x}",
+            "give the owner with the fewest colours more of the cache",
+        )
     if hole is None or end > hole.end:
         raise UserError(
             f"the firmware of board '{board.name}' keeps memory from "

@@ -91,11 +91,15 @@ def _devices(place: Place, board: BoardTree) -> Iterator[_Named]:
         yield each, f"devices of partition '{place.partition.name}'"
 
 
+def _pieces(runs: Runs, name: str) -> Iterator[_Named]:
+    return ((piece, name) for piece in runs.pieces(0, runs.bytes))
+
+
 def _memory(address: int, runs: Runs, name: str) -> Iterator[_Named]:
     """Yield where the hypervisor maps a memory, and all its runs if it has colours."""
     yield Range(address, runs.bytes), name
     if runs.has_colours:
-        yield from ((piece, name) for piece in runs.pieces(0, runs.bytes))
+        yield from _pieces(runs, name)
 
 
 def _physical(place: Place, board: BoardTree) -> Iterator[_Named]:
@@ -107,6 +111,8 @@ def _physical(place: Place, board: BoardTree) -> Iterator[_Named]:
         yield from _memory(
             place.kept.physical, place.kept.runs, f"kept memory of partition '{name}'"
         )
+    for runs in place.image_copies:
+        yield from _pieces(runs, f"the copy of an image of partition '{name}'")
     yield from _devices(place, board)
     yield from _windows(place)
     if place.pci_wide:
