@@ -132,6 +132,24 @@ def test_shut_core_keeps_no_input_from_others_and_is_stopped(
     run.victim_runs()
 
 
+def test_shut_core_with_cache_colours_is_stopped(start_guest: StartGuest, log_folder: Path) -> None:
+    """The root of stage 2, in which the victim's core withdraws the rogue's memory, is one of the
+    rogue's colours.
+    """
+    text = (_SYSTEM + _NOTICING["off"]).replace("image =", 'cache = "12.5 %"\nimage =')
+    run = Rogue(start_guest, log_folder, text)
+    run.order("shut")
+    run.next_has_the_input("victim")
+    run.next_has_the_input("rogue")
+    run.guest.type_text(_STOP)
+    run.said("bulkhead", "rogue is stopped")
+    run.stops()
+    run.guest.type_text(_RESTART)
+    run.said("rogue", "rogue: listens")
+    run.next_has_the_input("victim")
+    run.victim_runs()
+
+
 def test_core_that_sleeps_for_ever_keeps_no_input_from_others_and_is_reported(
     start_guest: StartGuest, log_folder: Path, system: str
 ) -> None:

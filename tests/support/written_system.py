@@ -49,4 +49,4 @@ def boot(
 
 def reports(guest: GuestProcess, layout: Layout) -> list[VcpuReport]:
     """Return the reports of all VCPUs."""
-    return read_reports(guest.qmp(), layout.hypervisor.end, layout.system.vcpu_count)
+    return read_reports(guest.qmp(), layout.hypervisor.end, layout.vcpu_pages)
