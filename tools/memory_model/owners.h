@@ -15,7 +15,7 @@
 
 #define OWNERS_MAX       64u
 #define OWNER_NAME_BYTES 64u
-#define OWNER_RANGES_MAX 131072u /* runs of pages, if partitions have cache colours */
+#define OWNER_RANGES_MAX 524288u /* with cache colours: runs of one page each in 2 GiB */
 #define OWNER_OTHER      0u      /* its name is "other" */
 
 struct owner_range {

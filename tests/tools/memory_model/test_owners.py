@@ -59,3 +59,9 @@ def test_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(owners, "OWNERS_MAX", 1)
     with pytest.raises(UserError, match="more than 1"):
         ranges_of(placed(CHANNELS))
+
+
+def test_too_many_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(owners, "RANGES_MAX", 1)
+    with pytest.raises(UserError, match="of pages with colours, and the model has room for 1"):
+        ranges_of(placed(CHANNELS))

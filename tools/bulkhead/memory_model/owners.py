@@ -16,7 +16,9 @@ from bulkhead.system.ranges import Range
 
 HYPERVISOR = "hypervisor"
 OTHER = "other"  # the model's name of memory in no range, such as what is free
+# As in tools/memory_model/owners.h.
 OWNERS_MAX = 63  # without OTHER
+RANGES_MAX = 524_288
 
 
 def ranges_of(layout: Layout, pools: int = 0) -> list[tuple[str, Range]]:
@@ -32,6 +34,12 @@ def ranges_of(layout: Layout, pools: int = 0) -> list[tuple[str, Range]]:
             f"{show(layout.system.name)} has more than {OWNERS_MAX} partitions, channels and "
             "shared devices",
             "choose a smaller system",
+        )
+    if len(found) > RANGES_MAX:
+        raise UserError(
+            f"memory of {show(layout.system.name)} is in {len(found)} runs of pages with colours, "
+            f"and the model has room for {RANGES_MAX}",
+            "give partitions less memory, or more colours",
         )
     return found
 
