@@ -2,7 +2,7 @@
 """Read the counters of the monitors from the machine's memory, without an effect on the guests.
 
 Each VCPU has a page, whose beginning is its report (hypervisor/include/hypervisor/vcpu.h). The
-pages are at the end of the hypervisor's memory, in the order of the partitions.
+pages are among the last ones of the hypervisor's memory.
 """
 
 from __future__ import annotations
@@ -41,17 +41,18 @@ class VcpuReport:
         return sum(self.exits.values())
 
 
-def read_reports(qmp: QmpClient, hypervisor_end: int, vcpus: int) -> list[VcpuReport]:
+def read_reports(qmp: QmpClient, hypervisor_end: int, pages: int) -> list[VcpuReport]:
     """Return the reports of all VCPUs that have one yet, in the order of their cores.
 
-    VCPUs that share a core are in the order of their partitions.
+    VCPUs that share a core are in the order of their partitions. `pages`: at the end of the
+    hypervisor's memory, as of Layout.vcpu_pages.
     """
     with tempfile.NamedTemporaryFile(prefix="bulkhead-") as file:
-        size = vcpus * PAGE_BYTES
+        size = pages * PAGE_BYTES
         qmp.execute("pmemsave", val=hypervisor_end - size, size=size, filename=file.name)
         memory = Path(file.name).read_bytes()
-    pages = (memory[start : start + PAGE_BYTES] for start in range(0, size, PAGE_BYTES))
-    reports = [report for page in pages if (report := parse(page)) is not None]
+    found = (memory[start : start + PAGE_BYTES] for start in range(0, size, PAGE_BYTES))
+    reports = [report for page in found if (report := parse(page)) is not None]
     return sorted(reports, key=lambda report: report.core)
 
 
