@@ -7,6 +7,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from support.bare_guest import build_guest
 
 from bulkhead.memory_model.geometry import Cache, Geometry
 from bulkhead.memory_model.results import Results
@@ -32,6 +33,17 @@ memory = "8 MiB"
 image = "memory-stream"
 arguments = "bytes={bytes:#x}"
 """
+_ALIASES = Path(__file__).parent / "memory_model" / "aliases.c"
+_ALIASES_SYSTEM = (
+    _HEAD
+    + """
+[[partition]]
+name = "guest"
+cores = [0]
+memory = "4 MiB"
+image = "./guest"
+"""
+)
 
 
 def system_text(*working_sets: int) -> str:
@@ -43,8 +55,12 @@ def system_text(*working_sets: int) -> str:
 
 
 def run(folder: Path, working_sets: tuple[int, ...], counted: Counted) -> Results:
+    return run_text(folder, system_text(*working_sets), counted)
+
+
+def run_text(folder: Path, text: str, counted: Counted) -> Results:
     file = folder / "system.toml"
-    file.write_text(system_text(*working_sets))
+    file.write_text(text)
     assembled = assemble(*read(str(file)), Settings())
     return run_under_model(assembled, GEOMETRY, counted, folder / "console", Settings())
 
@@ -102,6 +118,16 @@ def test_device_accesses_are_left_out(tmp_path: Path) -> None:
     assert results.is_whole
     assert results.different_translations == results.failed_translations == 0
     assert results.of("other").translations > 0  # to devices
+
+
+def test_code_executes_at_the_address_of_this_time(tmp_path: Path) -> None:
+    """QEMU translates code once for all virtual addresses at which it executes, as Linux executes
+    its own before and after it has turned the MMU on."""
+    build_guest(tmp_path / "guest", [_ALIASES])
+    results = run_text(tmp_path, _ALIASES_SYSTEM, Counted(BOOT))
+    assert "executes at the second address" in (tmp_path / "console").read_text()
+    assert results.of("guest").fetches > 10_000
+    assert results.failed_translations == results.different_translations == 0
 
 
 def test_run_is_the_same_again(whole_run: Results, tmp_path: Path) -> None:

@@ -30,7 +30,7 @@
 /* Instructions of a block that are in one line. */
 struct fetch {
     struct fetch *next;
-    uint64_t virtual_address; /* of the first */
+    uint64_t virtual_address; /* of the first, when QEMU translated the block */
     uint64_t physical;
     uint32_t instructions;
     bool begins_block; /* and so may follow an exception, or a return from one */
@@ -39,6 +39,9 @@ struct fetch {
 struct processor {
     struct translation_registers registers;
     bool is_known; /* the registers have not changed since they were read */
+    /* The virtual address at which a block executes, minus that at which QEMU translated it. QEMU
+     * finds blocks by their physical address, so code that is mapped twice is translated once. */
+    uint64_t displacement;
 };
 
 static struct {
@@ -122,10 +125,11 @@ static uint32_t this_processor(void)
     return number;
 }
 
-static void update_registers(struct processor *processor)
+static void begin_block(struct processor *processor, const struct fetch *fetch)
 {
     uint32_t level = registers_exception_level();
 
+    processor->displacement = registers_block_address() - fetch->virtual_address;
     if (!processor->is_known || level != processor->registers.exception_level) {
         registers_read(&processor->registers);
         processor->registers.exception_level = level;
@@ -137,10 +141,9 @@ static void on_fetch(unsigned translator, void *argument)
 {
     const struct fetch *fetch = argument;
     const uint32_t number = this_processor();
-    const struct memory_access access = {.processor = number,
-                                         .kind = ACCESS_FETCH,
-                                         .virtual_address = fetch->virtual_address,
-                                         .bytes = INSTRUCTION_BYTES};
+    struct processor *processor = &plugin.processors[number];
+    struct memory_access access = {
+        .processor = number, .kind = ACCESS_FETCH, .bytes = INSTRUCTION_BYTES};
     uint64_t physical;
 
     (void)translator;
@@ -148,10 +151,10 @@ static void on_fetch(unsigned translator, void *argument)
         return;
     }
     if (fetch->begins_block) {
-        update_registers(&plugin.processors[number]);
+        begin_block(processor, fetch);
     }
-    if (memory_model_translate(&plugin.model, &plugin.processors[number].registers, &access,
-                               &physical)) {
+    access.virtual_address = fetch->virtual_address + processor->displacement;
+    if (memory_model_translate(&plugin.model, &processor->registers, &access, &physical)) {
         memory_model_compare(&plugin.model, physical, fetch->physical);
     }
     memory_model_access(&plugin.model, &access, fetch->physical);

@@ -32,6 +32,7 @@ static const struct {
 static struct {
     struct qemu_plugin_register *fields[FIELDS];
     struct qemu_plugin_register *state; /* PSTATE */
+    struct qemu_plugin_register *program_counter;
     struct qemu_plugin_register *general[GENERAL_REGISTERS];
     struct glib_byte_array *value; /* of the register that was read last */
 } handles;
@@ -55,7 +56,8 @@ bool registers_find(void)
     bool has_all;
 
     handles.state = handle_of(all, "cpsr");
-    has_all = handles.state != NULL;
+    handles.program_counter = handle_of(all, "pc");
+    has_all = handles.state != NULL && handles.program_counter != NULL;
     for (size_t i = 0; i < FIELDS; i++) {
         handles.fields[i] = handle_of(all, fields[i].name);
         has_all = has_all && handles.fields[i] != NULL;
@@ -88,6 +90,12 @@ static uint64_t read_register(struct qemu_plugin_register *handle)
 uint32_t registers_exception_level(void)
 {
     return (uint32_t)(read_register(handles.state) >> LEVEL_SHIFT) & LEVEL_MASK;
+}
+
+/* QEMU updates the program counter before each block, and not before each instruction in it. */
+uint64_t registers_block_address(void)
+{
+    return read_register(handles.program_counter);
 }
 
 void registers_read(struct translation_registers *registers)

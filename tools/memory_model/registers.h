@@ -17,6 +17,10 @@ uint32_t registers_exception_level(void);
 /* Reads all registers, but for the exception level. In such a callback, too. */
 void registers_read(struct translation_registers *registers);
 
+/* Returns the virtual address at which the executing block of code begins. In such a callback, of
+ * the block's first instruction. */
+uint64_t registers_block_address(void);
+
 /* Returns a general register, 0 for number 31 (XZR). In such a callback, too. */
 uint64_t registers_general(uint32_t number);
 
