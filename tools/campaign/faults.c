@@ -20,6 +20,7 @@
 #define _GNU_SOURCE /* usleep() */
 #include "control.h"
 #include "plugin_argument.h"
+#include "plugin_digest.h"
 #include "plugin_memory.h"
 #include "qemu_plugin.h"
 #include <fcntl.h>
@@ -38,8 +39,6 @@
 #define BLOCK_COUNT_BITS  16u
 #define BLOCK_COUNT_MASK  UINT64_C(0xffff)
 #define INSTRUCTION_BYTES 4u
-#define DIGEST_FACTOR     UINT64_C(0x9e3779b97f4a7c15) /* 2^64 / golden ratio, odd */
-#define DIGEST_SHIFT      32u
 #define TURNS             6u /* of processors, whose times are followed */
 
 struct range {
@@ -101,15 +100,9 @@ static void count(uint64_t instructions, bool is_victims)
     }
 }
 
-static uint64_t mix(uint64_t digest, uint64_t word)
-{
-    digest = (digest ^ word) * DIGEST_FACTOR;
-    return digest ^ digest >> DIGEST_SHIFT;
-}
-
 static void follow_stored(uint64_t word)
 {
-    plugin.control->stores = mix(plugin.control->stores, word);
+    plugin.control->stores = plugin_digest(plugin.control->stores, word);
 }
 
 static void follow_turns(unsigned processor)
@@ -117,7 +110,7 @@ static void follow_turns(unsigned processor)
     struct control *control = plugin.control;
 
     if (processor != plugin.processor && control->follows != 0 && plugin.turns < TURNS) {
-        control->turns = mix(control->turns, load(&control->now));
+        control->turns = plugin_digest(control->turns, load(&control->now));
         plugin.turns++;
     }
     plugin.processor = processor;
@@ -135,7 +128,7 @@ static void on_victims_block(unsigned processor, void *argument)
     count((uintptr_t)argument & BLOCK_COUNT_MASK, true);
     if (plugin.control->follows != 0) {
         plugin.control->blocks =
-            mix(plugin.control->blocks, (uintptr_t)argument >> BLOCK_COUNT_BITS);
+            plugin_digest(plugin.control->blocks, (uintptr_t)argument >> BLOCK_COUNT_BITS);
     }
 }
 

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "hierarchy.h"
+#include "plugin_digest.h"
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define DIGEST_FACTOR UINT64_C(0x9e3779b97f4a7c15) /* 2^64 / golden ratio, odd */
-#define DIGEST_SHIFT  32u
 
 enum holder { HOLDER_PRIVATE, HOLDER_SHARED, HOLDER_MEMORY, HOLDERS };
 
@@ -206,12 +204,6 @@ static enum holder access_data(struct hierarchy *hierarchy, const struct request
     return holder;
 }
 
-static uint64_t mix(uint64_t digest, uint64_t word)
-{
-    digest = (digest ^ word) * DIGEST_FACTOR;
-    return digest ^ digest >> DIGEST_SHIFT;
-}
-
 static void follow_stream(struct hierarchy *hierarchy, const struct request *request,
                           enum holder holder)
 {
@@ -225,7 +217,7 @@ static void follow_stream(struct hierarchy *hierarchy, const struct request *req
     }
     stream->accesses++;
     stream->misses += holder == HOLDER_MEMORY ? 1 : 0;
-    stream->digest = mix(mix(stream->digest, request->number), outcome);
+    stream->digest = plugin_digest(plugin_digest(stream->digest, request->number), outcome);
 }
 
 static void access_line(struct hierarchy *hierarchy, const struct request *request)
