@@ -36,6 +36,7 @@ PROGRAMS = {
         ("kernel", "kernel/include", "arch/include", "arch/arm64/include", "channel/include",
          "schedule/include"),
     ),
+    "memory_model": ("tools/memory_model/layouts.c", ("tools/memory_model",)),
 }  # fmt: skip
 _RECORD = re.compile(rb"layout:([^\n\0]+)\n")
 _CTYPES_NAME = re.compile(r"\bc_\w+")
@@ -99,12 +100,20 @@ def python(found: list[list[str]], source: str) -> str:
         else:
             lines += ["    _fields_ = (", *structure.members, "    )"]
     text = "\n".join(lines) + "\n"
-    used = [
-        "LittleEndianStructure",
-        *sorted(set(_CTYPES_NAME.findall(text)), key=lambda each: (len(each), each)),
-    ]
-    imports = f"from ctypes import {', '.join(used)}\nfrom enum import IntEnum\n"
-    return f"{_HEAD.format(source=source)}\n{imports}\n{text}"
+    return f"{_HEAD.format(source=source)}\n{_imports(text, structures, enumerations)}{text}"
+
+
+def _imports(
+    text: str, structures: dict[str, Structure], enumerations: dict[str, dict[str, str]]
+) -> str:
+    """Return the lines that import what the text uses, and an empty line after them."""
+    used = sorted(set(_CTYPES_NAME.findall(text)), key=lambda each: (len(each), each))
+    lines = []
+    if structures:
+        lines.append(f"from ctypes import {', '.join(['LittleEndianStructure', *used])}\n")
+    if enumerations:
+        lines.append("from enum import IntEnum\n")
+    return "".join([*lines, "\n"]) if lines else ""
 
 
 def _add_member(name: str, structures: dict[str, Structure], kind: str, rest: list[str]) -> None:

@@ -5,38 +5,9 @@
 #define RANDOM_FACTOR UINT64_C(0x9e3779b97f4a7c15) /* 2^64 / golden ratio, odd */
 #define ROOT          1u /* of the tree: the children of n are 2n and 2n+1 */
 
-static bool is_power_of_two(uint64_t value)
-{
-    return value != 0 && (value & (value - 1)) == 0;
-}
-
 static uint32_t log2_of(uint64_t power)
 {
     return (uint32_t)__builtin_ctzll(power);
-}
-
-const char *cache_geometry_error(const struct cache_geometry *geometry)
-{
-    uint64_t way_bytes;
-
-    if (geometry->ways == 0 || geometry->ways > CACHE_WAYS_MAX) {
-        return "its ways are not 1 to 64";
-    }
-    if (!is_power_of_two(geometry->line_bytes) || geometry->line_bytes < sizeof(uint64_t)) {
-        return "the bytes of a line are not a power of two, or fewer than 8";
-    }
-    if (geometry->bytes > CACHE_BYTES_MAX) {
-        return "its size is more than 1 GiB";
-    }
-    way_bytes = geometry->bytes / geometry->ways;
-    if (way_bytes * geometry->ways != geometry->bytes || !is_power_of_two(way_bytes) ||
-        way_bytes < geometry->line_bytes) {
-        return "the number of its sets, size / ways / line, is not a power of two";
-    }
-    if (geometry->replacement == CACHE_PLRU && !is_power_of_two(geometry->ways)) {
-        return "plru needs a power of two as ways";
-    }
-    return NULL;
 }
 
 bool cache_create(struct cache *cache, const struct cache_geometry *geometry, uint64_t seed)

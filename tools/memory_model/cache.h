@@ -11,20 +11,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define CACHE_WAYS_MAX  64u
-#define CACHE_BYTES_MAX (UINT64_C(1) << 30)
-
 enum cache_replacement {
     CACHE_LRU,    /* the line that was used least recently */
     CACHE_PLRU,   /* a binary tree of bits approximates LRU; the ways are a power of two */
     CACHE_RANDOM, /* pseudo-random from the seed */
 };
 
-/* `bytes`, `line_bytes` and the number of sets are powers of two. */
+/* The number of sets, bytes / ways / line_bytes, is a power of two. */
 struct cache_geometry {
-    uint64_t bytes;
-    uint32_t ways; /* 1 to CACHE_WAYS_MAX */
-    uint32_t line_bytes;
+    uint64_t bytes;      /* at most CACHE_BYTES_MAX (model_limits.h) */
+    uint32_t ways;       /* 1 to CACHE_WAYS_MAX; a power of two for CACHE_PLRU */
+    uint32_t line_bytes; /* a power of two, CACHE_LINE_BYTES_MIN to CACHE_LINE_BYTES_MAX */
     enum cache_replacement replacement;
 };
 
@@ -48,10 +45,8 @@ struct cache {
     uint64_t random;          /* for CACHE_RANDOM: state of the generator */
 };
 
-/* Returns why a cache can't have this geometry, as the end of a sentence; NULL if it can. */
-const char *cache_geometry_error(const struct cache_geometry *geometry);
-
-/* Makes an empty cache of a valid geometry. Returns false if there is not enough memory.
+/* Makes an empty cache of a valid geometry: the caller has checked it, as
+ * tools/bulkhead/memory_model/geometry.py does. Returns false if there is not enough memory.
  * cache_destroy() must follow in both cases. */
 bool cache_create(struct cache *cache, const struct cache_geometry *geometry, uint64_t seed);
 

@@ -15,27 +15,6 @@ struct request {
     uint8_t owner;
 };
 
-const char *hierarchy_geometry_error(const struct hierarchy_geometry *geometry)
-{
-    const struct cache_geometry *caches[] = {&geometry->instruction, &geometry->data,
-                                             &geometry->shared};
-
-    if (geometry->processors == 0 || geometry->processors > PROCESSORS_MAX) {
-        return "the number of processors is not 1 to 16";
-    }
-    for (size_t i = 0; i < sizeof(caches) / sizeof(caches[0]); i++) {
-        const char *error = cache_geometry_error(caches[i]);
-
-        if (error != NULL) {
-            return error;
-        }
-        if (caches[i]->line_bytes != geometry->shared.line_bytes) {
-            return "the lines of the caches have different sizes";
-        }
-    }
-    return NULL;
-}
-
 bool hierarchy_create(struct hierarchy *hierarchy, const struct hierarchy_geometry *geometry,
                       struct owners *owners, uint64_t seed)
 {

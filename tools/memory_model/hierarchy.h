@@ -15,11 +15,10 @@
 #define MEMORY_MODEL_HIERARCHY_H
 
 #include "cache.h"
+#include "model_limits.h"
 #include "owners.h"
 #include <stdbool.h>
 #include <stdint.h>
-
-#define PROCESSORS_MAX 16u
 
 enum access { ACCESS_FETCH, ACCESS_READ, ACCESS_WRITE, ACCESS_WALK, ACCESS_KINDS };
 
@@ -47,6 +46,7 @@ struct owner_counts {
     struct stream_counts stream;
 };
 
+/* All caches have lines of one size. */
 struct hierarchy_geometry {
     uint32_t processors; /* 1 to PROCESSORS_MAX */
     struct cache_geometry instruction;
@@ -69,9 +69,6 @@ struct hierarchy {
     struct owner_counts counts[OWNERS_MAX];
     uint32_t *fills; /* of the shared cache: for each set, one number for each of OWNERS_MAX */
 };
-
-/* Returns why there can't be such caches, as a sentence; NULL if there can. */
-const char *hierarchy_geometry_error(const struct hierarchy_geometry *geometry);
 
 /* Makes empty caches of a valid geometry. `owners` must outlive them. Returns false if there is not
  * enough memory. hierarchy_destroy() must follow in both cases. */

@@ -8,13 +8,6 @@ struct walker {
     uint32_t processor;
 };
 
-const char *memory_model_geometry_error(const struct memory_model_geometry *geometry)
-{
-    const char *error = hierarchy_geometry_error(&geometry->caches);
-
-    return error == NULL ? translation_geometry_error(&geometry->translation) : error;
-}
-
 bool memory_model_create(struct memory_model *model, const struct memory_model_geometry *geometry,
                          const struct table_memory *memory, uint64_t seed)
 {

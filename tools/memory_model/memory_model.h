@@ -41,9 +41,6 @@ struct memory_access {
     uint64_t bytes; /* not 0 */
 };
 
-/* Returns why there can't be such a model, as a sentence; NULL if there can. */
-const char *memory_model_geometry_error(const struct memory_model_geometry *geometry);
-
 /* Makes a model with empty caches and TLBs, of a valid geometry. model->owners must have been read;
  * `memory` is where translation tables are. Returns false if there is not enough host memory.
  * memory_model_destroy() must follow in both cases. */

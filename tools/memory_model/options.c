@@ -158,11 +158,22 @@ const char *options_parse(struct options *options, const char *argument)
     return "an argument is not known";
 }
 
+static bool has_geometry(const struct memory_model_geometry *geometry)
+{
+    const struct hierarchy_geometry *caches = &geometry->caches;
+
+    return caches->processors != 0 && caches->instruction.bytes != 0 && caches->data.bytes != 0 &&
+           caches->shared.bytes != 0 && geometry->translation.whole.entries != 0 &&
+           geometry->translation.stage2.entries != 0;
+}
+
 const char *options_check(const struct options *options)
 {
     if (options->results == NULL || options->owners == NULL || options->memory == NULL ||
         options->base == 0 || options->counted == 0) {
         return "results=, owners=, memory=, base= and counted= are required";
     }
-    return memory_model_geometry_error(&options->geometry);
+    return has_geometry(&options->geometry)
+               ? NULL
+               : "processors=, instruction=, data=, shared=, tlb= and stage2_tlb= are required";
 }

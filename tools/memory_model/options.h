@@ -21,7 +21,8 @@ struct options {
 /* Parses NAME=VALUE. Returns NULL, or what is wrong. */
 const char *options_parse(struct options *options, const char *argument);
 
-/* Returns what is wrong with the options after all arguments, or NULL. */
+/* Returns which required arguments are missing after all have been parsed, or NULL. The geometry is
+ * one that tools/bulkhead/memory_model/geometry.py has checked. */
 const char *options_check(const struct options *options);
 
 #endif

@@ -8,15 +8,13 @@
 #ifndef MEMORY_MODEL_OWNERS_H
 #define MEMORY_MODEL_OWNERS_H
 
+#include "model_limits.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
-#define OWNERS_MAX       64u
-#define OWNER_NAME_BYTES 64u
-#define OWNER_RANGES_MAX 524288u /* with cache colours: runs of one page each in 2 GiB */
-#define OWNER_OTHER      0u      /* its name is "other" */
+#define OWNER_OTHER 0u /* its name is "other" */
 
 struct owner_range {
     uint64_t start;

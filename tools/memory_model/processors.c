@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #define _GNU_SOURCE /* RTLD_DEFAULT */
 #include "processors.h"
-#include "hierarchy.h"
+#include "model_limits.h"
 #include <dlfcn.h>
 #include <stddef.h>
 

@@ -15,8 +15,8 @@
 bool processors_find(void);
 
 /* Returns the number of the executing processor: 0 for the first one that has called, 1 for the
- * next, and so on, at most PROCESSORS_MAX (hierarchy.h), which is too many. In any callback of an
- * instruction. */
+ * next, and so on, at most PROCESSORS_MAX (model_limits.h), which is too many. In any callback of
+ * an instruction. */
 uint32_t processors_executing(void);
 
 #endif

@@ -4,21 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *tlb_geometry_error(const struct tlb_geometry *geometry)
-{
-    uint32_t sets;
-
-    if (geometry->ways == 0 || geometry->ways > TLB_WAYS_MAX) {
-        return "the ways of a TLB are not 1 to 64";
-    }
-    sets = geometry->entries / geometry->ways;
-    if (geometry->entries > TLB_ENTRIES_MAX || sets * geometry->ways != geometry->entries ||
-        sets == 0 || (sets & (sets - 1)) != 0) {
-        return "the sets of a TLB, entries / ways, are not a power of two";
-    }
-    return NULL;
-}
-
 bool tlb_create(struct tlb *tlb, const struct tlb_geometry *geometry)
 {
     *tlb = (struct tlb){.sets = geometry->entries / geometry->ways, .ways = geometry->ways};

@@ -9,13 +9,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define TLB_WAYS_MAX    64u
-#define TLB_ENTRIES_MAX (UINT32_C(1) << 16)
-
 /* The number of sets, entries / ways, is a power of two. */
 struct tlb_geometry {
-    uint32_t entries;
-    uint32_t ways;
+    uint32_t entries; /* at most TLB_ENTRIES_MAX (model_limits.h) */
+    uint32_t ways;    /* 1 to TLB_WAYS_MAX */
 };
 
 /* An address space: a regime and, as far as it has them, its VMID and ASID. */
@@ -41,9 +38,6 @@ struct tlb {
     uint64_t uses;
     uint64_t shifts; /* bit N: an entry with shift N has been filled since the last tlb_clear() */
 };
-
-/* Returns why a TLB can't have this geometry, as a sentence; NULL if it can. */
-const char *tlb_geometry_error(const struct tlb_geometry *geometry);
 
 /* Makes an empty TLB of a valid geometry. Returns false if there is not enough memory.
  * tlb_destroy() must follow in both cases. */

@@ -40,13 +40,6 @@ struct walk {
     uint32_t *reads; /* of the stage whose table is walked by read_physical() */
 };
 
-const char *translation_geometry_error(const struct translation_geometry *geometry)
-{
-    const char *error = tlb_geometry_error(&geometry->whole);
-
-    return error == NULL ? tlb_geometry_error(&geometry->stage2) : error;
-}
-
 bool translation_create(struct translation *translation,
                         const struct translation_geometry *geometry)
 {

@@ -51,9 +51,6 @@ struct translated {
     uint32_t stage2_reads;
 };
 
-/* Returns why there can't be such TLBs, as a sentence; NULL if there can. */
-const char *translation_geometry_error(const struct translation_geometry *geometry);
-
 /* Makes empty TLBs of a valid geometry. Returns false if there is not enough memory.
  * translation_destroy() must follow in both cases. */
 bool translation_create(struct translation *translation,

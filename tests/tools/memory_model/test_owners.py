@@ -10,6 +10,7 @@ import pytest
 from support.placed_system import placed
 
 from bulkhead.errors import UserError
+from bulkhead.layouts import memory_model
 from bulkhead.memory_model import owners
 from bulkhead.memory_model.owners import owners_file, ranges_of
 from bulkhead.paths import ROOT
@@ -52,16 +53,16 @@ def test_file() -> None:
     assert len(lines) == len(ranges_of(layout))
     for line, (name, where) in zip(lines, ranges_of(layout), strict=True):
         assert line == f"{where.start:x} {where.bytes:x} {name}"
-        assert len(name) < 64  # OWNER_NAME_BYTES
+        assert len(name) < memory_model.OWNER_NAME_BYTES
 
 
 def test_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(owners, "OWNERS_MAX", 1)
+    monkeypatch.setattr(memory_model, "OWNERS_MAX", 2)
     with pytest.raises(UserError, match="more than 1"):
         ranges_of(placed(CHANNELS))
 
 
 def test_too_many_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(owners, "RANGES_MAX", 1)
+    monkeypatch.setattr(memory_model, "OWNER_RANGES_MAX", 1)
     with pytest.raises(UserError, match="of pages with colours, and the model has room for 1"):
         ranges_of(placed(CHANNELS))

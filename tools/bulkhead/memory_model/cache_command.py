@@ -9,10 +9,11 @@ from pathlib import Path
 
 from bulkhead import console
 from bulkhead.errors import UserError
+from bulkhead.layouts.memory_model import PROCESSORS_MAX
 from bulkhead.memory_model.geometry import Geometry, check_geometry, parse_cache, parse_tlb
 from bulkhead.memory_model.heat_map import draw_heat_map
 from bulkhead.memory_model.results import Results
-from bulkhead.memory_model.run import PROCESSORS_MAX, Counted, run_under_model
+from bulkhead.memory_model.run import Counted, run_under_model
 from bulkhead.memory_model.tables import show_results
 from bulkhead.output_path import check_output_path
 from bulkhead.paths import OUTPUT, display

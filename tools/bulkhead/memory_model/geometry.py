@@ -7,13 +7,17 @@ import re
 from dataclasses import dataclass
 
 from bulkhead.errors import UserError
+from bulkhead.layouts.memory_model import (
+    CACHE_BYTES_MAX,
+    CACHE_LINE_BYTES_MAX,
+    CACHE_LINE_BYTES_MIN,
+    CACHE_WAYS_MAX,
+    TLB_ENTRIES_MAX,
+    TLB_WAYS_MAX,
+)
 from bulkhead.system.problems import SIZE_UNITS, show, size
 
 REPLACEMENTS = ("lru", "plru", "random")
-WAYS_MAX = 64
-_BYTES_MAX = 1 << 30
-_LINE_MIN, _LINE_MAX = 16, 4096
-_ENTRIES_MAX = 1 << 16
 _SIZE = r"([0-9]{1,9}) ?([KMG]iB)"
 _NUMBER = r"([0-9]{1,9})"
 
@@ -85,18 +89,20 @@ def parse_cache(text: str, option: str) -> Cache:
     if found is None:
         raise UserError(f"{option} {show(text)} is not a cache", fix)
     cache = Cache(int(found[1]) * SIZE_UNITS[found[2]], int(found[3]), int(found[4]))
-    if not 1 <= cache.ways <= WAYS_MAX:
-        raise UserError(f"{option} {show(text)}: a cache has 1 to {WAYS_MAX} ways", fix)
-    if not (_LINE_MIN <= cache.line_bytes <= _LINE_MAX and _is_power_of_two(cache.line_bytes)):
+    if not 1 <= cache.ways <= CACHE_WAYS_MAX:
+        raise UserError(f"{option} {show(text)}: a cache has 1 to {CACHE_WAYS_MAX} ways", fix)
+    is_line = CACHE_LINE_BYTES_MIN <= cache.line_bytes <= CACHE_LINE_BYTES_MAX
+    if not (is_line and _is_power_of_two(cache.line_bytes)):
         raise UserError(
-            f"{option} {show(text)}: a line has {_LINE_MIN} to {_LINE_MAX} bytes, a power of two",
+            f"{option} {show(text)}: a line has {CACHE_LINE_BYTES_MIN} to {CACHE_LINE_BYTES_MAX} "
+            "bytes, a power of two",
             fix,
         )
     is_whole = cache.sets * cache.ways * cache.line_bytes == cache.bytes
-    if cache.bytes > _BYTES_MAX or not (is_whole and _is_power_of_two(cache.sets)):
+    if cache.bytes > CACHE_BYTES_MAX or not (is_whole and _is_power_of_two(cache.sets)):
         raise UserError(
             f"{option} {show(text)}: the sets, size / ways / line, must be a power of two, and the "
-            f"size at most {size(_BYTES_MAX)}",
+            f"size at most {size(CACHE_BYTES_MAX)}",
             fix,
         )
     return cache
@@ -109,13 +115,13 @@ def parse_tlb(text: str, option: str) -> Tlb:
     if found is None:
         raise UserError(f"{option} {show(text)} is not a TLB", fix)
     tlb = Tlb(int(found[1]), int(found[2]))
-    if not 1 <= tlb.ways <= WAYS_MAX:
-        raise UserError(f"{option} {show(text)}: a TLB has 1 to {WAYS_MAX} ways", fix)
+    if not 1 <= tlb.ways <= TLB_WAYS_MAX:
+        raise UserError(f"{option} {show(text)}: a TLB has 1 to {TLB_WAYS_MAX} ways", fix)
     sets, rest = divmod(tlb.entries, tlb.ways)
-    if rest or not _is_power_of_two(sets) or tlb.entries > _ENTRIES_MAX:
+    if rest or not _is_power_of_two(sets) or tlb.entries > TLB_ENTRIES_MAX:
         raise UserError(
             f"{option} {show(text)}: the sets, entries / ways, must be a power of two, and the "
-            f"entries at most {_ENTRIES_MAX}",
+            f"entries at most {TLB_ENTRIES_MAX}",
             fix,
         )
     return tlb

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from bulkhead.errors import UserError
+from bulkhead.layouts import memory_model
 from bulkhead.system.coloured_places import Colours
 from bulkhead.system.layout import Layout, Place
 from bulkhead.system.problems import show
@@ -16,9 +17,6 @@ from bulkhead.system.ranges import Range
 
 HYPERVISOR = "hypervisor"
 OTHER = "other"  # the model's name of memory in no range, such as what is free
-# As in tools/memory_model/owners.h.
-OWNERS_MAX = 63  # without OTHER
-RANGES_MAX = 524_288
 
 
 def ranges_of(layout: Layout, pools: int = 0) -> list[tuple[str, Range]]:
@@ -29,16 +27,17 @@ def ranges_of(layout: Layout, pools: int = 0) -> list[tuple[str, Range]]:
     by colours. The part of a partition is the partition's: its tables and its monitors' data.
     """
     found = sorted(_ranges(layout, pools), key=lambda each: each[1].start)
-    if len({name for name, _ in found}) > OWNERS_MAX:
+    most = memory_model.OWNERS_MAX - 1  # without OTHER
+    if len({name for name, _ in found}) > most:
         raise UserError(
-            f"{show(layout.system.name)} has more than {OWNERS_MAX} partitions, channels and "
+            f"{show(layout.system.name)} has more than {most} partitions, channels and "
             "shared devices",
             "choose a smaller system",
         )
-    if len(found) > RANGES_MAX:
+    if len(found) > memory_model.OWNER_RANGES_MAX:
         raise UserError(
             f"memory of {show(layout.system.name)} is in {len(found)} runs of pages with colours, "
-            f"and the model has room for {RANGES_MAX}",
+            f"and the model has room for {memory_model.OWNER_RANGES_MAX:,}",
             "give partitions less memory, or more colours",
         )
     return found

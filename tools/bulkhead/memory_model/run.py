@@ -21,7 +21,6 @@ from bulkhead.system.assemble import Assembled
 from bulkhead.system.coloured_places import pools_start
 from bulkhead.system.machine import machine, repeatable
 
-PROCESSORS_MAX = 16
 _PLUGIN = "tools/memory_model/memory_model.so"
 _MEMORY = "bulkhead-model"
 _POLL_S = 0.1

@@ -15,7 +15,6 @@ static void make(struct cache *cache, enum cache_replacement replacement, uint64
     struct cache_geometry geometry = small;
 
     geometry.replacement = replacement;
-    assert_null(cache_geometry_error(&geometry));
     assert_true(cache_create(cache, &geometry, seed));
 }
 
@@ -36,31 +35,6 @@ static bool use(struct cache *cache, uint64_t tag)
 static bool holds(const struct cache *cache, uint64_t tag)
 {
     return cache_find(cache, tag * cache->sets) != NULL;
-}
-
-static void test_geometry(void **state)
-{
-    static const struct cache_geometry wrong[] = {
-        {.bytes = 4096, .ways = 0, .line_bytes = 64},
-        {.bytes = 4096 * 65, .ways = 65, .line_bytes = 64},
-        {.bytes = 4096, .ways = 4, .line_bytes = 48},
-        {.bytes = 4096, .ways = 4, .line_bytes = 4},
-        {.bytes = 4096, .ways = 4, .line_bytes = 0},
-        {.bytes = 4096, .ways = 3, .line_bytes = 64},
-        {.bytes = 4096 + 64, .ways = 4, .line_bytes = 64},
-        {.bytes = 0, .ways = 4, .line_bytes = 64},
-        {.bytes = 128, .ways = 4, .line_bytes = 64},
-        {.bytes = CACHE_BYTES_MAX * 2, .ways = 4, .line_bytes = 64},
-        {.bytes = 3 * 4096, .ways = 3, .line_bytes = 64, .replacement = CACHE_PLRU},
-    };
-    struct cache_geometry three_ways = {.bytes = 3 * 4096, .ways = 3, .line_bytes = 64};
-
-    (void)state;
-    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
-        assert_non_null(cache_geometry_error(&wrong[i]));
-    }
-    assert_null(cache_geometry_error(&three_ways));
-    assert_null(cache_geometry_error(&small));
 }
 
 static void test_sets(void **state)
@@ -185,9 +159,11 @@ static void test_invalid_lines_come_first(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_geometry), cmocka_unit_test(test_sets),
-        cmocka_unit_test(test_lru),      cmocka_unit_test(test_plru),
-        cmocka_unit_test(test_random),   cmocka_unit_test(test_invalid_lines_come_first),
+        cmocka_unit_test(test_sets),
+        cmocka_unit_test(test_lru),
+        cmocka_unit_test(test_plru),
+        cmocka_unit_test(test_random),
+        cmocka_unit_test(test_invalid_lines_come_first),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -32,7 +32,6 @@ static int set_up(void **state)
     owners.range_count = 2;
     owners.ranges[0] = (struct owner_range){.start = FIRST, .bytes = OWNED, .owner = A};
     owners.ranges[1] = (struct owner_range){.start = OTHER, .bytes = OWNED, .owner = B};
-    assert_null(hierarchy_geometry_error(&geometry));
     assert_true(hierarchy_create(&caches, &geometry, &owners, 1));
     caches.stream = (struct stream){.count = UINT64_MAX};
     return 0;
@@ -68,23 +67,6 @@ static struct cache_line *shared_line(uint64_t address)
 static struct cache_line *data_line(uint32_t processor, uint64_t address)
 {
     return cache_find(&caches.processors[processor].data, address / LINE);
-}
-
-static void test_geometry(void **state)
-{
-    struct hierarchy_geometry wrong = geometry;
-
-    (void)state;
-    wrong.processors = 0;
-    assert_non_null(hierarchy_geometry_error(&wrong));
-    wrong.processors = PROCESSORS_MAX + 1;
-    assert_non_null(hierarchy_geometry_error(&wrong));
-    wrong = geometry;
-    wrong.data.ways = 0;
-    assert_non_null(hierarchy_geometry_error(&wrong));
-    wrong = geometry;
-    wrong.instruction.line_bytes = 32;
-    assert_non_null(hierarchy_geometry_error(&wrong));
 }
 
 static void test_levels(void **state)
@@ -336,7 +318,6 @@ static void test_random_traffic(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_geometry),
         cmocka_unit_test_setup_teardown(test_levels, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_access_of_two_lines, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_who_evicts_whom, set_up, tear_down),

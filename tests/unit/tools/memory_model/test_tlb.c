@@ -13,7 +13,6 @@ static void make(struct tlb *tlb, uint32_t entries, uint32_t ways)
 {
     const struct tlb_geometry geometry = {.entries = entries, .ways = ways};
 
-    assert_null(tlb_geometry_error(&geometry));
     assert_true(tlb_create(tlb, &geometry));
 }
 
@@ -25,20 +24,6 @@ static void fill(struct tlb *tlb, struct address_space space, uint64_t address, 
                                       .space = space,
                                       .shift = shift,
                                       .is_global = is_global});
-}
-
-static void test_geometry(void **state)
-{
-    static const struct tlb_geometry wrong[] = {
-        {.entries = 64, .ways = 0},  {.entries = 0, .ways = 4},
-        {.entries = 66, .ways = 4},  {.entries = 12, .ways = 4},
-        {.entries = 65, .ways = 65}, {.entries = TLB_ENTRIES_MAX * 2, .ways = 4},
-    };
-
-    (void)state;
-    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
-        assert_non_null(tlb_geometry_error(&wrong[i]));
-    }
 }
 
 static void test_sizes(void **state)
@@ -99,7 +84,6 @@ static void test_replacement(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_geometry),
         cmocka_unit_test(test_sizes),
         cmocka_unit_test(test_spaces),
         cmocka_unit_test(test_replacement),
