@@ -188,6 +188,7 @@ static void follow_stream(struct hierarchy *hierarchy, const struct request *req
 {
     struct stream_counts *stream = &counts_of(hierarchy, request->owner)->stream;
     uint64_t number = hierarchy->accesses[request->owner];
+    uint64_t first = hierarchy->owners->starts[request->owner] >> hierarchy->shared.line_shift;
     uint64_t outcome = (uint64_t)request->kind * HOLDERS + holder;
 
     hierarchy->accesses[request->owner]++;
@@ -196,7 +197,9 @@ static void follow_stream(struct hierarchy *hierarchy, const struct request *req
     }
     stream->accesses++;
     stream->misses += holder == HOLDER_MEMORY ? 1 : 0;
-    stream->digest = plugin_digest(plugin_digest(stream->digest, request->number), outcome);
+    stream->path =
+        plugin_digest(plugin_digest(stream->path, request->number - first), request->kind);
+    stream->digest = plugin_digest(plugin_digest(stream->digest, request->number - first), outcome);
 }
 
 static void access_line(struct hierarchy *hierarchy, const struct request *request)
@@ -234,6 +237,12 @@ void hierarchy_access(struct hierarchy *hierarchy, uint32_t processor, uint64_t 
 
         access_line(hierarchy, &request);
     }
+}
+
+void hierarchy_begin_stream(struct hierarchy *hierarchy, uint8_t owner)
+{
+    hierarchy->accesses[owner] = 0;
+    hierarchy->counts[owner].stream = (struct stream_counts){0};
 }
 
 void hierarchy_reset_counts(struct hierarchy *hierarchy)

@@ -23,7 +23,8 @@
 enum access { ACCESS_FETCH, ACCESS_READ, ACCESS_WRITE, ACCESS_WALK, ACCESS_KINDS };
 
 /* The stream of an owner's accesses: those with the numbers first to first + count - 1, in the
- * order in which they are made. Two runs with the same stream have the same digest. */
+ * order in which they are made. Two runs with the same stream have the same digests. Lines count
+ * from the owner's first address, so the owner may be at another place in the other run. */
 struct stream {
     uint64_t first; /* 0 is the owner's first access */
     uint64_t count;
@@ -32,7 +33,8 @@ struct stream {
 struct stream_counts {
     uint64_t accesses;
     uint64_t misses; /* of the shared cache */
-    uint64_t digest; /* of line, kind, and the cache that has the line, of each access */
+    uint64_t path;   /* digest of line and kind of each access */
+    uint64_t digest; /* of line, kind, and the cache that has the line */
 };
 
 struct owner_counts {
@@ -81,6 +83,9 @@ void hierarchy_destroy(struct hierarchy *hierarchy);
 /* Makes an access of a processor, whose number is below the geometry's. `bytes` is not 0. */
 void hierarchy_access(struct hierarchy *hierarchy, uint32_t processor, uint64_t address,
                       uint64_t bytes, enum access kind);
+
+/* Begins the stream of an owner again: its next access has the number 0. */
+void hierarchy_begin_stream(struct hierarchy *hierarchy, uint8_t owner);
 
 /* Sets all counts to 0, but for those of the streams. The caches keep their lines. */
 void hierarchy_reset_counts(struct hierarchy *hierarchy);

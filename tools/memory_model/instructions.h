@@ -11,12 +11,17 @@
 enum system_instruction {
     INSTRUCTION_OTHER,
     INSTRUCTION_TRANSLATION_REGISTER, /* MSR to a register that a translation depends on */
-    INSTRUCTION_TLBI,                 /* for this processor */
-    INSTRUCTION_TLBI_ALL,             /* for all processors (inner or outer shareable) */
+    INSTRUCTION_TLBI,                 /* of all of this processor's entries */
+    INSTRUCTION_TLBI_ALL,             /* of all processors (inner or outer shareable) */
+    INSTRUCTION_TLBI_VMID,            /* of this processor's entries with the current VMID */
+    INSTRUCTION_TLBI_VMID_ALL,        /* of all processors */
     INSTRUCTION_ZERO,                 /* DC ZVA */
+    INSTRUCTION_BEGIN,                /* the victim begins what is counted: HINT #126 */
+    INSTRUCTION_END,                  /* and ends it: HINT #127; processors execute both as NOP */
 };
 
-/* Returns what an instruction is. TLBI for an address, ASID or VMID is as any other TLBI. */
+/* Returns what an instruction is. TLBI of an address or an ASID is as that of all of the VMID; TLBI
+ * of EL2's own translations, and of all VMIDs, is for all entries. */
 enum system_instruction instruction_kind(uint32_t code);
 
 /* Returns the number of the general register that a system instruction reads, 31 for XZR. */

@@ -84,6 +84,12 @@ void memory_model_compare(struct memory_model *model, uint64_t physical, uint64_
     model->different += physical == emulators ? 0 : 1;
 }
 
+void memory_model_clear_vmid(struct memory_model *model, uint32_t processor,
+                             const struct translation_registers *registers)
+{
+    translation_clear_vmid(&model->processors[processor], registers);
+}
+
 void memory_model_clear_translations(struct memory_model *model, uint32_t processor)
 {
     translation_clear(&model->processors[processor]);

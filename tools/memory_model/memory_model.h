@@ -64,6 +64,11 @@ void memory_model_access(struct memory_model *model, const struct memory_access 
  * emulator's has not, or the other way round. */
 void memory_model_compare(struct memory_model *model, uint64_t physical, uint64_t emulators);
 
+/* Invalidates a processor's TLB entries with the VMID of these registers, which may be another
+ * processor's. */
+void memory_model_clear_vmid(struct memory_model *model, uint32_t processor,
+                             const struct translation_registers *registers);
+
 /* Invalidates the TLBs of a processor. */
 void memory_model_clear_translations(struct memory_model *model, uint32_t processor);
 

@@ -134,6 +134,7 @@ const char *options_parse(struct options *options, const char *argument)
         {"results=", parse_text, (void *)&options->results},
         {"owners=", parse_text, (void *)&options->owners},
         {"memory=", parse_text, (void *)&options->memory},
+        {"victim=", parse_text, (void *)&options->victim},
         {"base=", parse_number, &options->base},
         {"skipped=", parse_number, &options->skipped},
         {"counted=", parse_number, &options->counted},

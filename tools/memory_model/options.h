@@ -13,6 +13,7 @@ struct options {
     uint64_t base;       /* physical address of that memory */
     uint64_t skipped;    /* instructions before the counts begin */
     uint64_t counted;    /* instructions that are counted */
+    const char *victim;  /* owner whose memory has the marks of what is counted; NULL: none */
     uint64_t seed;
     struct stream stream;
     struct memory_model_geometry geometry;

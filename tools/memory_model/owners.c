@@ -14,15 +14,23 @@ static int compare(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
+uint32_t owners_named(const struct owners *owners, const char *name)
+{
+    for (uint32_t i = 0; i < owners->count; i++) {
+        if (strcmp(owners->names[i], name) == 0) {
+            return i;
+        }
+    }
+    return OWNERS_MAX;
+}
+
 /* Returns the index of a name, which is added if it is new; OWNERS_MAX if there is no room. */
 static uint32_t index_of(struct owners *owners, const char *name)
 {
-    uint32_t index = 0;
+    uint32_t index = owners_named(owners, name);
 
-    while (index < owners->count && strcmp(owners->names[index], name) != 0) {
-        index++;
-    }
-    if (index == owners->count && index < OWNERS_MAX) {
+    if (index == OWNERS_MAX && owners->count < OWNERS_MAX) {
+        index = owners->count;
         memcpy(owners->names[index], name, strlen(name) + 1);
         owners->count++;
     }
@@ -93,6 +101,14 @@ static bool has_overlap(const struct owners *owners)
     return false;
 }
 
+/* The ranges are in ascending order. */
+static void find_starts(struct owners *owners)
+{
+    for (uint32_t i = owners->range_count; i > 0; i--) {
+        owners->starts[owners->ranges[i - 1].owner] = owners->ranges[i - 1].start;
+    }
+}
+
 const char *owners_read(struct owners *owners, FILE *file)
 {
     char line[LINE_BYTES_MAX];
@@ -107,6 +123,7 @@ const char *owners_read(struct owners *owners, FILE *file)
         }
     }
     qsort(owners->ranges, owners->range_count, sizeof(owners->ranges[0]), compare);
+    find_starts(owners);
     return has_overlap(owners) ? "two ranges overlap" : NULL;
 }
 

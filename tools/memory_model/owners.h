@@ -25,6 +25,7 @@ struct owner_range {
 struct owners {
     char names[OWNERS_MAX][OWNER_NAME_BYTES];
     uint32_t count;                              /* with OWNER_OTHER */
+    uint64_t starts[OWNERS_MAX];                 /* first address of each owner; of OWNER_OTHER 0 */
     struct owner_range ranges[OWNER_RANGES_MAX]; /* in ascending order */
     uint32_t range_count;
     uint32_t last; /* index of the range that the last address was in: the next one often is, too */
@@ -32,6 +33,9 @@ struct owners {
 
 /* Reads a file of ranges. Returns NULL, or what is wrong with it. */
 const char *owners_read(struct owners *owners, FILE *file);
+
+/* Returns the index of a name, OWNERS_MAX if no owner has it. */
+uint32_t owners_named(const struct owners *owners, const char *name);
 
 /* Returns the owner of a physical address: the index of its name. */
 uint8_t owners_find(struct owners *owners, uint64_t address);

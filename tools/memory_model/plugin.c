@@ -7,7 +7,8 @@
  * Under -icount QEMU executes all processors in one thread, always in the same order. So the model
  * needs no lock, and a run gives the same counts as the run before. Without -icount neither holds.
  *
- * A fetch is an access for each line of a block, at the first instruction in it. QEMU does not tell
+ * A fetch is an access for each line of code, at the first instruction that executes in it, and
+ * after each branch that is taken. QEMU does not tell
  * the accesses of DMA, and those by DC ZVA; the latter are made here.
  */
 #include "instructions.h"
@@ -42,6 +43,7 @@ struct processor {
     /* The virtual address at which a block executes, minus that at which QEMU translated it. QEMU
      * finds blocks by their physical address, so code that is mapped twice is translated once. */
     uint64_t displacement;
+    uint64_t next; /* virtual address behind the instruction that was executed last */
 };
 
 static struct {
@@ -51,7 +53,9 @@ static struct {
     struct processor processors[PROCESSORS_MAX]; /* by this_processor() */
     struct fetch *fetches;                       /* of all blocks that QEMU has translated */
     uint64_t instructions;                       /* that have been executed */
-    bool is_written;                             /* the results */
+    uint64_t begun;  /* value of `instructions` at which the counts begin */
+    uint32_t victim; /* index of its owner; OWNERS_MAX: none */
+    bool is_written; /* the results */
 } plugin;
 
 int qemu_plugin_version = QEMU_PLUGIN_VERSION;
@@ -77,9 +81,7 @@ static bool is_memory(uint64_t physical)
 static void write_results(bool is_whole)
 {
     const struct run run = {
-        .instructions = plugin.instructions < plugin.options.skipped
-                            ? 0
-                            : plugin.instructions - plugin.options.skipped,
+        .instructions = plugin.instructions < plugin.begun ? 0 : plugin.instructions - plugin.begun,
         .is_whole = is_whole,
     };
     char path[PATH_BYTES_MAX];
@@ -107,8 +109,33 @@ static void count_instructions(uint32_t instructions)
     if (before < options->skipped && plugin.instructions >= options->skipped) {
         memory_model_reset_counts(&plugin.model);
     }
-    if (plugin.instructions >= options->skipped &&
-        plugin.instructions - options->skipped >= options->counted) {
+    if (plugin.instructions >= plugin.begun &&
+        plugin.instructions - plugin.begun >= options->counted) {
+        /* A victim ends the counts itself. */
+        write_results(plugin.victim == OWNERS_MAX);
+    }
+}
+
+/* Returns true if an instruction of the victim's memory executes. `argument` is its owner. */
+static bool is_victims(const void *argument)
+{
+    return !plugin.is_written && (uintptr_t)argument == plugin.victim;
+}
+
+static void on_begin(unsigned translator, void *argument)
+{
+    (void)translator;
+    if (is_victims(argument)) {
+        memory_model_reset_counts(&plugin.model);
+        hierarchy_begin_stream(&plugin.model.hierarchy, (uint8_t)plugin.victim);
+        plugin.begun = plugin.instructions;
+    }
+}
+
+static void on_end(unsigned translator, void *argument)
+{
+    (void)translator;
+    if (is_victims(argument)) {
         write_results(true);
     }
 }
@@ -137,6 +164,21 @@ static void begin_block(struct processor *processor, const struct fetch *fetch)
     }
 }
 
+/* Returns true if the address is in the line of the instruction before, and follows it. QEMU ends
+ * a block after any number of instructions if time is due, so the end of a block is no access. */
+static bool continues_line(const struct processor *processor, uint64_t address)
+{
+    return address == processor->next &&
+           address % plugin.options.geometry.caches.shared.line_bytes != 0;
+}
+
+static void end_fetch(struct processor *processor, const struct fetch *fetch)
+{
+    processor->next = fetch->virtual_address + processor->displacement +
+                      (uint64_t)fetch->instructions * INSTRUCTION_BYTES;
+    count_instructions(fetch->instructions);
+}
+
 static void on_fetch(unsigned translator, void *argument)
 {
     const struct fetch *fetch = argument;
@@ -154,11 +196,15 @@ static void on_fetch(unsigned translator, void *argument)
         begin_block(processor, fetch);
     }
     access.virtual_address = fetch->virtual_address + processor->displacement;
+    if (continues_line(processor, access.virtual_address)) {
+        end_fetch(processor, fetch);
+        return;
+    }
     if (memory_model_translate(&plugin.model, &processor->registers, &access, &physical)) {
         memory_model_compare(&plugin.model, physical, fetch->physical);
     }
     memory_model_access(&plugin.model, &access, fetch->physical);
-    count_instructions(fetch->instructions);
+    end_fetch(processor, fetch);
 }
 
 /* Makes a load or store if it is to memory. QEMU is asked for its address only then: it fails to
@@ -214,6 +260,26 @@ static void on_tlbi_all(unsigned translator, void *argument)
     }
 }
 
+static void on_tlbi_vmid(unsigned translator, void *argument)
+{
+    uint32_t number = this_processor();
+
+    (void)translator;
+    (void)argument;
+    memory_model_clear_vmid(&plugin.model, number, &plugin.processors[number].registers);
+}
+
+static void on_tlbi_vmid_all(unsigned translator, void *argument)
+{
+    const struct processor *issuer = &plugin.processors[this_processor()];
+
+    (void)translator;
+    (void)argument;
+    for (uint32_t i = 0; i < plugin.options.geometry.caches.processors; i++) {
+        memory_model_clear_vmid(&plugin.model, i, &issuer->registers);
+    }
+}
+
 /* `argument` is the number of the general register with the address. */
 static void on_zero(unsigned translator, void *argument)
 {
@@ -234,23 +300,37 @@ static void on_zero(unsigned translator, void *argument)
     }
 }
 
+static uint8_t owner_of(const struct qemu_plugin_insn *instruction)
+{
+    return owners_find(&plugin.model.owners,
+                       plugin_memory_address(&plugin.memory, qemu_plugin_insn_haddr(instruction)));
+}
+
 static void watch_system_instruction(struct qemu_plugin_insn *instruction)
 {
     static const qemu_plugin_execute_callback callbacks[] = {
         [INSTRUCTION_TRANSLATION_REGISTER] = on_translation_register,
         [INSTRUCTION_TLBI] = on_tlbi,
         [INSTRUCTION_TLBI_ALL] = on_tlbi_all,
+        [INSTRUCTION_TLBI_VMID] = on_tlbi_vmid,
+        [INSTRUCTION_TLBI_VMID_ALL] = on_tlbi_vmid_all,
         [INSTRUCTION_ZERO] = on_zero,
+        [INSTRUCTION_BEGIN] = on_begin,
+        [INSTRUCTION_END] = on_end,
     };
     uint32_t code = 0;
     enum system_instruction kind;
+    uintptr_t argument;
 
     (void)qemu_plugin_insn_data(instruction, &code, sizeof(code));
     kind = instruction_kind(code);
-    if (kind != INSTRUCTION_OTHER) {
-        qemu_plugin_register_vcpu_insn_exec_cb(instruction, callbacks[kind], QEMU_PLUGIN_CB_R_REGS,
-                                               (void *)(uintptr_t)instruction_register(code));
+    if (kind == INSTRUCTION_OTHER) {
+        return;
     }
+    argument = kind == INSTRUCTION_BEGIN || kind == INSTRUCTION_END ? owner_of(instruction)
+                                                                    : instruction_register(code);
+    qemu_plugin_register_vcpu_insn_exec_cb(instruction, callbacks[kind], QEMU_PLUGIN_CB_R_REGS,
+                                           (void *)argument);
 }
 
 /* Returns a fetch that begins with this instruction, NULL if the code is not in memory. */
@@ -348,6 +428,11 @@ static const char *read_owners(void)
     }
     error = owners_read(&plugin.model.owners, file);
     (void)fclose(file);
+    plugin.victim = OWNERS_MAX;
+    if (error == NULL && plugin.options.victim != NULL) {
+        plugin.victim = owners_named(&plugin.model.owners, plugin.options.victim);
+        error = plugin.victim == OWNERS_MAX ? "no owner has the victim's name" : NULL;
+    }
     return error;
 }
 
@@ -360,6 +445,7 @@ static const char *make_model(void)
         return "there is not enough memory";
     }
     plugin.model.hierarchy.stream = plugin.options.stream;
+    plugin.begun = plugin.options.skipped;
     plugin.memory.name = plugin.options.memory;
     plugin.memory.base = plugin.options.base;
     return NULL;

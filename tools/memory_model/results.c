@@ -20,6 +20,7 @@ static void write_caches(FILE *file, const struct owner_counts *counts)
     write_number(file, "write_backs", counts->write_backs);
     write_number(file, "stream_accesses", counts->stream.accesses);
     write_number(file, "stream_misses", counts->stream.misses);
+    write_number(file, "stream_path", counts->stream.path);
     write_number(file, "stream_digest", counts->stream.digest);
 }
 

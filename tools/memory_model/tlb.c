@@ -64,6 +64,15 @@ void tlb_fill(struct tlb *tlb, const struct tlb_entry *entry)
     tlb->shifts |= UINT64_C(1) << entry->shift;
 }
 
+void tlb_clear_regimes(struct tlb *tlb, uint32_t mask, uint32_t value)
+{
+    for (size_t i = 0; i < (size_t)tlb->sets * tlb->ways; i++) {
+        if ((tlb->entries[i].space.regime & mask) == value) {
+            tlb->entries[i].is_valid = false;
+        }
+    }
+}
+
 void tlb_clear(struct tlb *tlb)
 {
     memset(tlb->entries, 0, (size_t)tlb->sets * tlb->ways * sizeof(*tlb->entries));

@@ -52,6 +52,9 @@ const struct tlb_entry *tlb_find(struct tlb *tlb, struct address_space space, ui
 /* Adds a translation. `entry` has page, physical, space, shift and is_global. */
 void tlb_fill(struct tlb *tlb, const struct tlb_entry *entry);
 
+/* Invalidates the entries whose regime has `value` in the bits of `mask`. */
+void tlb_clear_regimes(struct tlb *tlb, uint32_t mask, uint32_t value);
+
 /* Invalidates all entries. */
 void tlb_clear(struct tlb *tlb);
 

@@ -30,6 +30,7 @@ enum regime { REGIME_EL1, REGIME_EL2 };
 #define REGIME_STAGE1     UINT32_C(0x10)
 #define REGIME_STAGE2     UINT32_C(0x20)
 #define REGIME_VMID_SHIFT 8u
+#define REGIME_VMID_MASK  UINT32_C(0xffffff00)
 
 /* A translation in progress. */
 struct walk {
@@ -137,6 +138,16 @@ static bool stage2_table(const struct translation_registers *registers,
 static uint32_t vmid_space(const struct translation_registers *registers)
 {
     return (uint32_t)(registers->vttbr_el2 >> TTBR_ASID_SHIFT) << REGIME_VMID_SHIFT;
+}
+
+void translation_clear_vmid(struct translation *translation,
+                            const struct translation_registers *registers)
+{
+    bool has_vmid = registers->exception_level == 2 || (registers->hcr_el2 & HCR_VM) != 0;
+    uint32_t vmid = has_vmid ? vmid_space(registers) : 0;
+
+    tlb_clear_regimes(&translation->whole, REGIME_VMID_MASK, vmid);
+    tlb_clear_regimes(&translation->stage2, REGIME_VMID_MASK, vmid);
 }
 
 static struct address_space space_of(const struct translation_registers *registers)

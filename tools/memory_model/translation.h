@@ -66,6 +66,11 @@ bool translation_find(struct translation *translation,
                       const struct table_memory *memory, uint64_t address,
                       struct translated *translated);
 
+/* Invalidates the entries with the VMID of these registers, which are those of the processor that
+ * executes a TLBI. Entries without stage 2, and EL2's, have VMID 0. */
+void translation_clear_vmid(struct translation *translation,
+                            const struct translation_registers *registers);
+
 /* Invalidates all entries. */
 void translation_clear(struct translation *translation);
 

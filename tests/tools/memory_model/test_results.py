@@ -17,7 +17,7 @@ from bulkhead.memory_model.tables import show_results
 NUMBERS = (
     "fetches", "reads", "writes", "walk_reads", "instruction_misses", "data_misses", "shared_hits",
     "shared_misses", "write_backs", "stream_accesses", "stream_misses", "stream_digest",
-    "translations", "tlb_misses", "stage1_reads", "stage2_reads",
+    "translations", "tlb_misses", "stage1_reads", "stage2_reads", "stream_path",
 )  # fmt: skip
 
 

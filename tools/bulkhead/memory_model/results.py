@@ -26,10 +26,11 @@ class OwnerCounts:
     shared_hits: int
     shared_misses: int
     write_backs: int  # lines written to memory
-    # The part of its accesses that the stream selects. Equal digests: the same accesses, each with
-    # the same outcome.
+    # The part of its accesses that the stream selects. Equal paths: the same accesses. Equal
+    # digests: each with the same outcome as well.
     stream_accesses: int
     stream_misses: int
+    stream_path: int
     stream_digest: int
     # Translations to its addresses, and the descriptors that walks for them read.
     translations: int

@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import tempfile
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from bulkhead.memory_model.owners import owners_file
 from bulkhead.memory_model.results import Results, read_results
 from bulkhead.running import machine_memory
 from bulkhead.running.guest import GuestError, GuestProcess
-from bulkhead.running.qemu import Machine, UserNetwork, escape
+from bulkhead.running.qemu import Machine, Network, UserNetwork, escape
 from bulkhead.settings import Settings
 from bulkhead.system.assemble import Assembled
 from bulkhead.system.coloured_places import pools_start
@@ -37,6 +38,9 @@ class Counted:
     stream_first: int = 0
     stream_count: int = (1 << 64) - 1
     seed: int = 1  # of the replacement "random"
+    # The partition that begins and ends what is counted, by the instructions HINT #126 and #127.
+    # Then `instructions` is the limit for each of both. None: no partition does.
+    victim: str | None = None
 
     def options(self) -> tuple[str, ...]:
         """Return the arguments of the plugin."""
@@ -45,6 +49,7 @@ class Counted:
             f"skipped={self.skipped}",
             f"stream={self.stream_first}:{self.stream_count}",
             f"seed={self.seed}",
+            *([f"victim={self.victim}"] if self.victim else []),
         )
 
 
@@ -72,15 +77,18 @@ def _results(folder: Path) -> Path:
     return folder / "results.json"
 
 
-def _machine(assembled: Assembled, plugin: str, memory: int) -> Machine:
+def _silent_network(_: int) -> Network:
+    """Return a network that answers without the host, with addresses and names only."""
+    return UserNetwork(further={"restrict": "on", "ipv6": "off"})
+
+
+def _machine(
+    assembled: Assembled, plugin: str, memory: int, network: Callable[[int], Network]
+) -> Machine:
     layout = assembled.layout
     path = machine_memory.path_of(memory)
     extra = (*machine_memory.options(path, layout.board.total_bytes), "-plugin", plugin)
-    # A network that answers without the host, with addresses and names only.
-    network = UserNetwork(further={"restrict": "on", "ipv6": "off"})
-    return repeatable(
-        machine(layout.system, layout.board, assembled.image, lambda _: network, extra)
-    )
+    return repeatable(machine(layout.system, layout.board, assembled.image, network, extra))
 
 
 def _all_sleep(process: int) -> bool:
@@ -106,10 +114,16 @@ def _wait(guest: GuestProcess, results: Path) -> None:
 
 
 def run_under_model(
-    assembled: Assembled, geometry: Geometry, counted: Counted, console: Path, settings: Settings
+    assembled: Assembled,
+    geometry: Geometry,
+    counted: Counted,
+    console: Path,
+    settings: Settings,
+    network: Callable[[int], Network] = _silent_network,
 ) -> Results:
     """Run a system until its processors have executed the counted instructions, or sleep for ever.
 
+    `network` returns the network of the card with a given number. It must answer without the host.
     The same system and arguments give the same results.
     """
     memory = machine_memory.make(_MEMORY, assembled.layout.board.total_bytes)
@@ -117,7 +131,7 @@ def run_under_model(
         with tempfile.TemporaryDirectory(prefix="bulkhead-") as name:
             folder = Path(name)
             plugin = _plugin_option(assembled, geometry, counted, folder, settings)
-            guest = GuestProcess(_machine(assembled, plugin, memory), console)
+            guest = GuestProcess(_machine(assembled, plugin, memory, network), console)
             with guest:
                 _wait(guest, _results(folder))
             # A machine that ends earlier writes the results at its end.

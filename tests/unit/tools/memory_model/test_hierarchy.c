@@ -215,6 +215,42 @@ static void test_streams(void **state)
     assert_int_equal(changed.accesses, 10);
     assert_int_equal(changed.misses, 9);
     assert_true(changed.digest != whole.digest);
+    assert_true(changed.path != whole.path);
+}
+
+/* The same accesses with another outcome are the same path. */
+static void test_path_is_without_outcomes(void **state)
+{
+    struct stream_counts hits, misses;
+
+    load(0, FIRST);
+    hierarchy_begin_stream(&caches, A);
+    load(0, FIRST);
+    hits = caches.counts[A].stream;
+    assert_int_equal(hits.accesses, 1);
+    assert_int_equal(hits.misses, 0);
+    (void)tear_down(state);
+    (void)set_up(state);
+    load(0, FIRST);
+    misses = caches.counts[A].stream;
+    assert_int_equal(misses.misses, 1);
+    assert_true(hits.path == misses.path);
+    assert_true(hits.digest != misses.digest);
+}
+
+static void test_stream_of_an_owner_elsewhere(void **state)
+{
+    struct stream_counts here, there;
+
+    for (uint32_t i = 0; i < 2; i++) {
+        owners.starts[A] = owners.ranges[0].start;
+        load(0, owners.starts[A] + 3 * LINE);
+        *(i == 0 ? &here : &there) = caches.counts[A].stream;
+        (void)tear_down(state);
+        (void)set_up(state);
+        owners.ranges[0].start -= SHARED_WAY;
+    }
+    assert_memory_equal(&here, &there, sizeof(here));
 }
 
 /* The same accesses in another order, or of another kind, are another stream. */
@@ -327,6 +363,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_stores_take_copies_away, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_fresh_copy_is_exclusive, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_streams, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_path_is_without_outcomes, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_stream_of_an_owner_elsewhere, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_digest_sees_order_and_kind, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_part_of_a_stream, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_random_traffic, set_up, tear_down),

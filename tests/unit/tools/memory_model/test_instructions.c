@@ -27,16 +27,24 @@ static void test_kinds(void **state)
         0xd51c2049, /* msr tcr_el2, x9 */
     };
     static const uint32_t own[] = {
-        0xd508871f, /* tlbi vmalle1 */
         0xd50c871f, /* tlbi alle2 */
-        0xd50c8423, /* tlbi ipas2e1, x3 */
-        0xd5088724, /* tlbi vae1, x4 */
-        0xd50c87df, /* tlbi vmalls12e1 */
+        0xd50c8724, /* tlbi vae2, x4 */
+        0xd50c879f, /* tlbi alle1 */
     };
     static const uint32_t all[] = {
-        0xd508831f, /* tlbi vmalle1is */
         0xd50c839f, /* tlbi alle1is */
+        0xd50c8323, /* tlbi vae2is, x3 */
+    };
+    static const uint32_t own_of_vmid[] = {
+        0xd508871f, /* tlbi vmalle1 */
+        0xd5088724, /* tlbi vae1, x4 */
+        0xd50c8423, /* tlbi ipas2e1, x3 */
+        0xd50c87df, /* tlbi vmalls12e1 */
+    };
+    static const uint32_t all_of_vmid[] = {
+        0xd508831f, /* tlbi vmalle1is */
         0xd50c8023, /* tlbi ipas2e1is, x3 */
+        0xd50c83df, /* tlbi vmalls12e1is */
         0xd5088344, /* tlbi aside1is, x4 */
     };
     static const uint32_t zero[] = {
@@ -45,6 +53,7 @@ static void test_kinds(void **state)
     };
     static const uint32_t others[] = {
         0xd503201f, /* nop */
+        0xd5032fbf, /* hint #125 */
         0xd50b7e23, /* dc civac, x3 */
         0xd508711f, /* ic ialluis */
         0xd5382000, /* mrs x0, ttbr0_el1 */
@@ -59,9 +68,13 @@ static void test_kinds(void **state)
     };
 
     (void)state;
+    assert_int_equal(instruction_kind(0xd5032fdf), INSTRUCTION_BEGIN); /* hint #126 */
+    assert_int_equal(instruction_kind(0xd5032fff), INSTRUCTION_END);   /* hint #127 */
     EXPECT(INSTRUCTION_TRANSLATION_REGISTER, registers);
     EXPECT(INSTRUCTION_TLBI, own);
     EXPECT(INSTRUCTION_TLBI_ALL, all);
+    EXPECT(INSTRUCTION_TLBI_VMID, own_of_vmid);
+    EXPECT(INSTRUCTION_TLBI_VMID_ALL, all_of_vmid);
     EXPECT(INSTRUCTION_ZERO, zero);
     EXPECT(INSTRUCTION_OTHER, others);
 }

@@ -19,6 +19,7 @@ static const char *const whole[] = {
     "shared=0x100000:16:64:random",
     "tlb=512:4",
     "stage2_tlb=64:8",
+    "victim=d",
 };
 #define COUNT (sizeof(whole) / sizeof(whole[0]))
 
@@ -27,6 +28,7 @@ static void discard(struct options *options)
     free((void *)(uintptr_t)options->results);
     free((void *)(uintptr_t)options->owners);
     free((void *)(uintptr_t)options->memory);
+    free((void *)(uintptr_t)options->victim);
 }
 
 /* Parses all arguments but one; COUNT: all. */
@@ -50,6 +52,7 @@ static void test_all(void **state)
     assert_string_equal(options.results, "/tmp/a");
     assert_string_equal(options.owners, "b");
     assert_string_equal(options.memory, "c");
+    assert_string_equal(options.victim, "d");
     assert_int_equal(options.base, 0x40000000);
     assert_int_equal(options.counted, 7);
     assert_int_equal(options.skipped, 8);
@@ -71,14 +74,14 @@ static void test_all(void **state)
 
 static void test_missing(void **state)
 {
-    static const size_t optional[] = {5, 6, 7};
+    static const size_t optional[] = {5, 6, 7, COUNT - 1};
 
     (void)state;
     for (size_t i = 0; i < COUNT; i++) {
         struct options options = {0};
         const char *error = parse_without(&options, i);
 
-        if (i >= optional[0] && i <= optional[2]) {
+        if ((i >= optional[0] && i <= optional[2]) || i == optional[3]) {
             assert_null(error);
         } else {
             assert_non_null(error);

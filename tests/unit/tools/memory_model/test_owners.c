@@ -44,6 +44,10 @@ static void test_addresses(void **state)
         assert_string_equal(name_at(UINT64_MAX), "top");
         assert_string_equal(name_at(0), "other");
     }
+    assert_int_equal(owners.starts[owners_named(&owners, "hypervisor")], 0x40000000);
+    assert_int_equal(owners.starts[owners_named(&owners, "b")], 0x40400000);
+    assert_int_equal(owners.starts[owners_named(&owners, "other")], 0);
+    assert_int_equal(owners_named(&owners, "c"), OWNERS_MAX);
 }
 
 static void test_no_ranges(void **state)

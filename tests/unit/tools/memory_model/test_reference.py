@@ -34,6 +34,13 @@ def owner_of(line: int) -> str:
     return next((name for name, where in OWNERS.items() if line * LINE in where), "other")
 
 
+def digest(before: int, *words: int) -> int:
+    for word in words:
+        mixed = (before ^ word) * FACTOR & MASK
+        before = mixed ^ mixed >> 32
+    return before
+
+
 @dataclass
 class Set:
     """The lines of a set by way, and their order of use. PLRU: the last turns in the tree."""
@@ -118,6 +125,7 @@ class PlainMachine:
         self.evicted: Counter[tuple[str, str]] = Counter()
         self.fills: Counter[tuple[str, int]] = Counter()
         self.digests = dict.fromkeys(OWNERS, 0)
+        self.paths = dict.fromkeys(OWNERS, 0)
         self.stream = geometry.stream
 
     def access(self, access: Access) -> None:
@@ -132,9 +140,9 @@ class PlainMachine:
             if self.stream[0] <= number < sum(self.stream):
                 self.counts[owner, "stream_accesses"] += 1
                 self.counts[owner, "stream_misses"] += holder == 2
-                for word in (line, kind * 3 + holder):
-                    mixed = (self.digests[owner] ^ word) * FACTOR & MASK
-                    self.digests[owner] = mixed ^ mixed >> 32
+                place = line - OWNERS[owner].start // LINE
+                self.paths[owner] = digest(self.paths[owner], place, kind)
+                self.digests[owner] = digest(self.digests[owner], place, kind * 3 + holder)
 
     def _line(self, processor: int, kind: int, line: int) -> int:
         """Return which cache had the line: 0 a private one, 1 the shared one, 2 none."""
@@ -251,6 +259,7 @@ def test_counts_are_those_of_a_plain_model(seed: int, tmp_path: Path) -> None:
             "shared_hits", "shared_misses", "write_backs", "stream_accesses", "stream_misses",
         ):  # fmt: skip
             assert (name, key, owner[key]) == (name, key, plain.counts[name, key])
+        assert owner["stream_path"] == plain.paths[name]
         assert owner["stream_digest"] == plain.digests[name]
         assert owner["evicted"] == [plain.evicted[name, other] for other in OWNERS]
         assert owner["fills"] == [plain.fills[name, number] for number in range(sets)]

@@ -63,6 +63,24 @@ static void test_spaces(void **state)
     tlb_destroy(&tlb);
 }
 
+static void test_clear_of_regimes(void **state)
+{
+    struct tlb tlb;
+
+    (void)state;
+    make(&tlb, 16, 4);
+    fill(&tlb, first, PAGE, 12, false);
+    fill(&tlb, second, 2 * PAGE, 12, true);
+    fill(&tlb, other_regime, 3 * PAGE, 12, false);
+    tlb_clear_regimes(&tlb, 3, 1);
+    assert_null(tlb_find(&tlb, first, PAGE));
+    assert_null(tlb_find(&tlb, second, 2 * PAGE));
+    assert_non_null(tlb_find(&tlb, other_regime, 3 * PAGE));
+    tlb_clear_regimes(&tlb, 0, 0);
+    assert_null(tlb_find(&tlb, other_regime, 3 * PAGE));
+    tlb_destroy(&tlb);
+}
+
 static void test_replacement(void **state)
 {
     struct tlb tlb;
@@ -86,6 +104,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sizes),
         cmocka_unit_test(test_spaces),
+        cmocka_unit_test(test_clear_of_regimes),
         cmocka_unit_test(test_replacement),
     };
 

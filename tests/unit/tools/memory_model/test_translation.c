@@ -234,6 +234,22 @@ static void test_stage2_alone(void **state)
     assert_false(find(UINT64_C(0x10000000000)));
 }
 
+static void test_clear_of_a_vmid(void **state)
+{
+    struct translation_registers other;
+
+    (void)state;
+    turn_on_stage2(TG0_4K | T0SZ(40) | SL0(1), TABLES_AT);
+    write_descriptor(TABLES_AT, 1, UINT64_C(0x80000000) | VALID);
+    expect(UINT64_C(0x40000123), UINT64_C(0x80000123), 0, 1);
+    other = registers;
+    other.vttbr_el2 = TABLES_AT | ASID(8);
+    translation_clear_vmid(&translation, &other);
+    expect_hit(UINT64_C(0x40000123), UINT64_C(0x80000123));
+    translation_clear_vmid(&translation, &registers);
+    expect(UINT64_C(0x40000123), UINT64_C(0x80000123), 0, 1);
+}
+
 static void test_start_levels_of_stage2(void **state)
 {
     static const struct {
@@ -350,6 +366,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_el2, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_stage2_alone, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_start_levels_of_stage2, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_clear_of_a_vmid, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_two_stages, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_address_spaces, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_any_tables, set_up, tear_down),
