@@ -8,8 +8,8 @@
  * needs no lock, and a run gives the same counts as the run before. Without -icount neither holds.
  *
  * A fetch is an access for each line of code, at the first instruction that executes in it, and
- * after each branch that is taken. QEMU does not tell
- * the accesses of DMA, and those by DC ZVA; the latter are made here.
+ * after each branch that is taken. QEMU does not tell the accesses of DMA, and those by DC ZVA; the
+ * latter are made here.
  */
 #include "instructions.h"
 #include "memory_model.h"
