@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The part of the boot that executes with the MMU on: sets up devices, partitions and the monitors'
  * tables, and starts the other processors. */
+#include "bandwidth/bandwidth.h"
 #include "boot/boot.h"
 #include "boot/copies.h"
 #include "boot/image.h"
@@ -331,6 +332,7 @@ static void make_partition(const struct description *system, uint32_t index)
     partition->constant.interrupts = partition->constant.described->interrupts;
     health_boot(partition);
     set_interrupt_mode(partition);
+    bandwidth_boot(partition);
     boot_partitions[index] = partition;
     make_stage2(partition);
     boot_select_own_pool();

@@ -452,6 +452,31 @@ static bool check_watchdog(struct check *check, const struct description_partiti
            expect(check, health->reserved == 0, "a reserved field is not 0:", health->reserved);
 }
 
+/* Checks the limit of the bandwidth. A VCPU that is limited shares no core. */
+static bool check_bandwidth(struct check *check, const struct description_partition *partition)
+{
+    const struct description_bandwidth *bandwidth = &partition->bandwidth;
+    bool has_limit = bandwidth->events >= DESCRIPTION_BANDWIDTH_EVENTS_MIN &&
+                     bandwidth->events <= DESCRIPTION_BANDWIDTH_EVENTS_MAX &&
+                     bandwidth->window >= DESCRIPTION_BANDWIDTH_WINDOW_MIN &&
+                     bandwidth->window <= DESCRIPTION_BANDWIDTH_WINDOW_MAX;
+
+    if (!expect(check, has_limit || (bandwidth->events == 0 && bandwidth->window == 0),
+                "bandwidth or its window out of range: events", bandwidth->events) ||
+        !expect(check, bandwidth->reserved == 0, "not 0 behind bandwidth:", bandwidth->reserved) ||
+        !expect(check, !has_limit || check->description->board.bandwidth_event != 0,
+                "bandwidth, and the board has no event for it: events", bandwidth->events)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < partition->vcpu_count; i++) {
+        if (!expect(check, !has_limit || partition->vcpus[i].shared == 0,
+                    "the bandwidth of a VCPU on a shared core can't be limited: VCPU", i)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static bool check_input(struct check *check, const struct description_partition *partition)
 {
     check->inputs += partition->console_input != 0;
@@ -640,7 +665,7 @@ static bool check_partition(struct check *check, uint32_t index)
            check_images(check, partition) && check_pci(check, partition) &&
            check_interrupts(check, partition) && check_input(check, partition) &&
            check_choices(check, partition) && check_health(check, partition) &&
-           check_watchdog(check, partition);
+           check_watchdog(check, partition) && check_bandwidth(check, partition);
 }
 
 static bool check_partitions(struct check *check)
@@ -773,6 +798,14 @@ static bool check_core(struct check *check, uint32_t index)
                   "messages need an SPI of their own: core", index);
 }
 
+/* Returns true if the event for limits of bandwidth and its counters are both valid or absent. */
+static bool has_bandwidth_event(const struct description_board *board)
+{
+    return board->bandwidth_event == 0
+               ? board->bandwidth_counters == 0
+               : board->bandwidth_event <= UINT16_MAX && board->bandwidth_counters - 1 < 2;
+}
+
 static bool check_board(struct check *check)
 {
     const struct description_board *board = &check->description->board;
@@ -800,6 +833,8 @@ static bool check_board(struct check *check)
                "UART and SMMU need an SPI each: the UART has", board->uart_interrupt) &&
            expect(check, board->isolates_branches <= 1 && board->reserved == 0,
                   "unknown value of isolates_branches:", board->isolates_branches) &&
+           expect(check, has_bandwidth_event(board),
+                  "unknown event or counters of bandwidth:", board->bandwidth_event) &&
            expect(check, board->rtc % DESCRIPTION_PAGE_BYTES == 0 && board->rtc < PHYSICAL_LIMIT,
                   "PL031 not at a page:", board->rtc) &&
            expect(check,

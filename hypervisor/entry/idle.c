@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "entry/idle.h"
 
+#include "bandwidth/bandwidth.h"
 #include "entry/due_work.h"
 #include "entry/watch.h"
 #include "gic/setup.h"
@@ -14,6 +15,7 @@
  * feigned blocks the hypervisor's interrupts (docs/decisions/0013). */
 static void end_execution(struct vcpu *vcpu)
 {
+    bandwidth_end_guest(vcpu);
     gic_reset_core(vcpu);
     scheduler_reset(vcpu);
     life_leave(vcpu);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "entry/interrupt.h"
 
+#include "bandwidth/bandwidth.h"
 #include "console/input.h"
 #include "console/terminal.h"
 #include "entry/watch.h"
@@ -114,7 +115,9 @@ static void handle_own_interrupt(struct vcpu *vcpu, uint32_t number)
         scheduler_message(vcpu);
         break;
     default:
-        handle_spi(processor_this(), number);
+        if (!bandwidth_take_interrupt(vcpu, number)) {
+            handle_spi(processor_this(), number);
+        }
         break;
     }
 }

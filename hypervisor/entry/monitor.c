@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The start of a monitor on its own stack and tables, and exceptions of the monitor itself. */
 #include "entry/monitor.h"
+#include "bandwidth/bandwidth.h"
 #include "console/terminal.h"
 #include "entry/branch_isolation.h"
 #include "entry/device_abort.h"
@@ -59,6 +60,9 @@ void monitor_main(struct processor *processor)
     guest_state_init(vcpu);
     if (failure == NULL) {
         failure = isolate_branches(processor, vcpu);
+    }
+    if (failure == NULL) {
+        failure = bandwidth_start_core(vcpu);
     }
     if (failure == NULL &&
         vcpu->partition->constant.described->maintenance == DESCRIPTION_MAINTENANCE_LOCAL &&

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Hands each exception of a guest that resident.c does not handle to the folder that does. */
+#include "bandwidth/bandwidth.h"
 #include "console/uart.h"
 #include "emulated_function/host.h"
 #include "entry/due_work.h"
@@ -361,6 +362,7 @@ void monitor_trap(struct registers *registers, unsigned kind)
         fault_stop(vcpu, registers->pc, register_read(esr_el2), FAULT_ADDRESS_UNKNOWN);
     }
     run_due_work(processor, vcpu, registers->pc);
+    bandwidth_wait(processor, vcpu, registers->pc);
     if (!power_may_execute(vcpu)) {
         idle(processor);
     }

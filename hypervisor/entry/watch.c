@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "entry/watch.h"
 
+#include "bandwidth/bandwidth.h"
 #include "console/input_flow.h"
 #include "console/terminal.h"
 #include "gic/setup.h"
@@ -89,8 +90,9 @@ static uint64_t first_end(void)
 void watch_set_timer(struct processor *processor)
 {
     uint64_t pauses = first_end(), watchdogs = watchdog_due(processor);
-    uint64_t due = watchdogs < pauses ? watchdogs : pauses;
+    uint64_t due = watchdogs < pauses ? watchdogs : pauses, window = bandwidth_due(processor);
 
+    due = window < due ? window : due;
     if (due == UINT64_MAX) { /* a pause has ended already */
         return;
     }
@@ -105,6 +107,7 @@ void watch_set_timer(struct processor *processor)
 void watch_do_due_work(struct processor *processor)
 {
     watchdog_call_due(processor);
+    bandwidth_do_due_work(processor);
     end_pauses(processor);
     watch_set_timer(processor); /* for the others */
 }

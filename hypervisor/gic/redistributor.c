@@ -2,6 +2,7 @@
 #include "gic/redistributor.h"
 #include "gic/remote_access.h"
 
+#include "gic/counter_interrupt.h"
 #include "gic/interrupts.h"
 #include "gic/listed.h"
 #include "scheduler/scheduler.h"
@@ -67,10 +68,9 @@ static enum access_result access_rd_frame(const struct target *target, struct ac
 static enum access_result access_sgi_frame(struct vcpu *accessing, uint32_t number,
                                            struct access *access)
 {
-    static const uint32_t owned = PRIVATE_GUEST;
     const struct interrupts interrupts = {
         .frame = gic_private(partition_core(accessing->partition, number)),
-        .owned = &owned,
+        .owned = gic_guest_interrupts(accessing->partition),
         .words = 1,
         .vcpu = accessing,
         .listed_by = listed_has(accessing->partition) ? UINT32_C(1) << number : 0,

@@ -16,6 +16,9 @@
 /* Message from another monitor; with two security states an SPI takes its place (struct
  * description_core). */
 #define GIC_OWN_SGI 15u
+/* Interrupt of the performance monitors (BSA, PPI 7). The hypervisor has it on cores of partitions
+ * whose memory bandwidth is limited (gic/counter_interrupt.h), the guest on all others. */
+#define GIC_OWN_COUNTERS 23u
 /* Maintenance interrupt of the virtual CPU interface; used with listed interrupts. */
 #define GIC_OWN_MAINTENANCE 25u
 #define GIC_OWN_TIMER       26u /* EL2 physical timer (CNTHP) */

@@ -57,7 +57,9 @@
 
 /* Bits of MDCR_EL2. HPMN, its lowest bits, is the number of event counters of the guest. E2PB and
  * E2TB stay 0, so that accesses to the buffer registers of SPE and TRBE trap. */
+#define MDCR_HPMN  UINT64_C(0x1f)
 #define MDCR_TPM   CONTROL_BIT(6)  /* traps performance monitors */
+#define MDCR_HPME  CONTROL_BIT(7)  /* the event counters from HPMN on count */
 #define MDCR_TDA   CONTROL_BIT(9)  /* traps debug registers; needs TDOSA and TDRA */
 #define MDCR_TDOSA CONTROL_BIT(10) /* traps OS lock, OS double lock, DBGPRCR_EL1 */
 #define MDCR_TDRA  CONTROL_BIT(11) /* traps MDRAR_EL1 */

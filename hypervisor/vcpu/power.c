@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "vcpu/power.h"
 
+#include "bandwidth/bandwidth.h"
 #include "entry/interrupt.h"
 #include "entry/monitor.h"
 #include "gic/listed.h"
@@ -79,6 +80,7 @@ _Noreturn void power_start(struct vcpu *vcpu)
     vcpu->report.starts++;
     __atomic_store_n(&power->state, VCPU_ON, __ATOMIC_RELEASE);
     watchdog_start_guest(vcpu);
+    bandwidth_start_guest(vcpu);
     gic_open_core(vcpu);
     monitor_resume(registers);
 }

@@ -18,7 +18,7 @@
 #include <stdint.h>
 
 #define DESCRIPTION_MAGIC   UINT64_C(0x444145484b4c5542) /* "BULKHEAD" */
-#define DESCRIPTION_VERSION 21u
+#define DESCRIPTION_VERSION 22u
 
 #define DESCRIPTION_CORES_MAX          16u
 #define DESCRIPTION_PARTITIONS_MAX     CALL_PARTITIONS_MAX
@@ -196,6 +196,20 @@ struct description_health {
     uint32_t reserved;
 };
 
+/* Bounds of a window of a limited bandwidth, in nanoseconds, and of the events in it. */
+#define DESCRIPTION_BANDWIDTH_WINDOW_MIN UINT64_C(100000)
+#define DESCRIPTION_BANDWIDTH_WINDOW_MAX UINT64_C(1000000000)
+#define DESCRIPTION_BANDWIDTH_EVENTS_MIN 100u
+#define DESCRIPTION_BANDWIDTH_EVENTS_MAX 0x7fffffffu
+
+/* Limit of the memory bandwidth of each VCPU of a partition, all of whose cores are its own
+ * (docs/decisions/0099). All zero: no limit. */
+struct description_bandwidth {
+    uint64_t window; /* nanoseconds */
+    uint32_t events; /* that a VCPU may cause in a window, of the board's bandwidth_event */
+    uint32_t reserved;
+};
+
 struct description_partition {
     char name[DESCRIPTION_NAME_BYTES];
     uint64_t entry;            /* guest address of the first instruction */
@@ -251,6 +265,7 @@ struct description_partition {
     uint32_t interrupts[DESCRIPTION_SPI_WORDS]; /* SPIs that the partition owns */
     uint32_t edges[DESCRIPTION_SPI_WORDS];      /* edge-triggered SPIs of these */
     struct description_health health;
+    struct description_bandwidth bandwidth;
 };
 
 /* Returns the core of the partition's boot VCPU. Monitors route the hypervisor's interrupts that
@@ -290,6 +305,10 @@ struct description_board {
      * processor and the firmware may not say so. */
     uint32_t isolates_branches;
     uint32_t reserved;
+    /* The event of the performance monitors that counts memory accesses, 1 to 65535 (Arm ARM, "PMU
+     * events and event numbers"), and the number of event counters that the hypervisor keeps for
+     * it, 1 or 2. Both are 0 if no partition's bandwidth is limited. */
+    uint32_t bandwidth_event, bandwidth_counters;
 };
 
 /* The manager: the partition that creates, starts, stops, replaces and destroys the others by

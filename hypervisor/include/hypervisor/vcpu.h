@@ -8,6 +8,7 @@
 #ifndef HYPERVISOR_VCPU_H
 #define HYPERVISOR_VCPU_H
 
+#include "bandwidth/state.h"
 #include "distributor/profile.h"
 #include "entropy/state.h"
 #include "gic/state.h"
@@ -106,6 +107,7 @@ struct vcpu {
     /* watchdog/: CNTPCT_EL0 at which its monitor looks whether its guest hangs. UINT64_MAX: never.
      */
     uint64_t watchdog_due;
+    struct vcpu_bandwidth bandwidth;
 };
 
 _Static_assert(sizeof(struct vcpu) <= DESCRIPTION_PAGE_BYTES, "must fit one page");

@@ -5,7 +5,7 @@ from ctypes import LittleEndianStructure, c_char, c_uint8, c_uint16, c_uint32, c
 from enum import IntEnum
 
 DESCRIPTION_MAGIC = 0x444145484B4C5542
-DESCRIPTION_VERSION = 21
+DESCRIPTION_VERSION = 22
 DESCRIPTION_CORES_MAX = 16
 DESCRIPTION_PARTITIONS_MAX = 8
 DESCRIPTION_VCPUS_MAX = 16
@@ -27,6 +27,11 @@ DESCRIPTION_WINDOW_MAX = 86_400_000
 DESCRIPTION_HEARTBEAT_MIN = 1_000
 DESCRIPTION_HEARTBEAT_MAX = 60_000_000
 DESCRIPTION_HEARTBEAT_START_MAX = 3_600_000_000
+DESCRIPTION_BANDWIDTH_WINDOW_MIN = 100_000
+DESCRIPTION_BANDWIDTH_WINDOW_MAX = 1_000_000_000
+DESCRIPTION_BANDWIDTH_EVENTS_MIN = 100
+DESCRIPTION_BANDWIDTH_EVENTS_MAX = 0x7FFFFFFF
+GIC_OWN_COUNTERS = 23
 DESCRIPTION_HOST_ECAM_BYTES = 0x100000
 DESCRIPTION_HOST_WINDOW_BYTES = 0x20000
 DESCRIPTION_PAGE_BYTES = 4096
@@ -284,6 +289,17 @@ class DescriptionHealth(LittleEndianStructure):
     )
 
 
+class DescriptionBandwidth(LittleEndianStructure):
+    """struct description_bandwidth"""
+
+    _pack_ = 1
+    _fields_ = (
+        ("window", c_uint64),
+        ("events", c_uint32),
+        ("reserved", c_uint32),
+    )
+
+
 class DescriptionPartition(LittleEndianStructure):
     """struct description_partition"""
 
@@ -329,6 +345,7 @@ class DescriptionPartition(LittleEndianStructure):
         ("interrupts", c_uint32 * 32),
         ("edges", c_uint32 * 32),
         ("health", DescriptionHealth),
+        ("bandwidth", DescriptionBandwidth),
     )
 
 
@@ -352,6 +369,8 @@ class DescriptionBoard(LittleEndianStructure):
         ("smmu_interrupt", c_uint32),
         ("isolates_branches", c_uint32),
         ("reserved", c_uint32),
+        ("bandwidth_event", c_uint32),
+        ("bandwidth_counters", c_uint32),
     )
 
 
@@ -501,6 +520,42 @@ class VcpuReport(LittleEndianStructure):
     )
 
 
+class BandwidthReport(LittleEndianStructure):
+    """struct bandwidth_report"""
+
+    _pack_ = 1
+    _fields_ = (
+        ("windows", c_uint64),
+        ("events", c_uint64),
+        ("most", c_uint64),
+        ("spent", c_uint64),
+        ("parked", c_uint64),
+    )
+
+
+class BandwidthLimits(LittleEndianStructure):
+    """struct bandwidth_limits"""
+
+    _pack_ = 1
+    _fields_ = (
+        ("ticks", c_uint64),
+        ("budget", c_uint32),
+        ("_12", c_uint8 * 4),
+    )
+
+
+class VcpuBandwidth(LittleEndianStructure):
+    """struct vcpu_bandwidth"""
+
+    _pack_ = 1
+    _fields_ = (
+        ("limits", BandwidthLimits),
+        ("_16", c_uint8 * 24),
+        ("report", BandwidthReport),
+        ("_80", c_uint8 * 8),
+    )
+
+
 class Vcpu(LittleEndianStructure):
     """struct vcpu"""
 
@@ -513,6 +568,7 @@ class Vcpu(LittleEndianStructure):
         ("_220", c_uint8 * 4),
         ("services", c_uint64),
         ("_232", c_uint8 * 3464),
+        ("bandwidth", VcpuBandwidth),
     )
 
 

@@ -45,6 +45,11 @@ struct fault {
     WATCHED, CONTROL(health.heartbeat, 0x140000000), CONTROL(health.heartbeat_period, period), \
         CONTROL(health.heartbeat_start, start)
 
+/* The board's event for limits of bandwidth, and a limit of `control`. */
+#define COUNTED(event, counters) \
+    SET(board.bandwidth_event, event), SET(board.bandwidth_counters, counters)
+#define LIMITS(most, time) CONTROL(bandwidth.events, most), CONTROL(bandwidth.window, time)
+
 #define WIDE(guest, physical, bytes) \
     LINUX(pci_wide, guest), LINUX(pci_wide_physical, physical), LINUX(pci_wide_bytes, bytes)
 
@@ -110,6 +115,11 @@ struct fault {
 #define RESERVED  "a reserved field is not 0:"
 #define SIGNAL    "watchdog's interrupt not owned by the partition: INTID"
 #define BEAT      "period or start of the heartbeat out of range: microseconds"
+#define LIMIT     "bandwidth or its window out of range: events"
+#define LIMITED   "the bandwidth of a VCPU on a shared core can't be limited: VCPU"
+#define NO_EVENT  "bandwidth, and the board has no event for it: events"
+#define BEHIND    "not 0 behind bandwidth:"
+#define COUNTER   "unknown event or counters of bandwidth:"
 #define BRANCHES  "unknown value of isolates_branches:"
 #define INPUT     "terminal input without console, or assigned twice:"
 
@@ -417,6 +427,23 @@ static const struct fault faults[] = {
     {BEAT, 0, 1000, {WATCHED, CONTROL(health.heartbeat_period, 1000)}},
     {BEAT, 0, 0, {WATCHED, CONTROL(health.heartbeat_start, 1000)}},
     {PAGES, 0, 8, {BEATING(1000, 0), CONTROL(health.heartbeat, 8)}},
+    {NULL, 0, 0, {COUNTED(0x19, 1)}},
+    {NULL, 0, 0, {COUNTED(UINT16_MAX, 2)}},
+    {COUNTER, NOONE, 65536, {COUNTED(65536, 1)}},
+    {COUNTER, NOONE, 0x19, {COUNTED(0x19, 0)}},
+    {COUNTER, NOONE, 0x19, {COUNTED(0x19, 3)}},
+    {COUNTER, NOONE, 0, {COUNTED(0, 1)}},
+    {NULL, 0, 0, {COUNTED(0x19, 1), LIMITS(100, 100000)}},
+    {NULL, 0, 0, {COUNTED(0x19, 1), LIMITS(INT32_MAX, 1000000000)}},
+    {LIMIT, 0, 99, {COUNTED(0x19, 1), LIMITS(99, 100000)}},
+    {LIMIT, 0, 0x80000000, {COUNTED(0x19, 1), LIMITS(0x80000000, 100000)}},
+    {LIMIT, 0, 100, {COUNTED(0x19, 1), LIMITS(100, 99999)}},
+    {LIMIT, 0, 100, {COUNTED(0x19, 1), LIMITS(100, 1000000001)}},
+    {LIMIT, 0, 100, {COUNTED(0x19, 1), LIMITS(100, 0)}},
+    {LIMIT, 0, 0, {COUNTED(0x19, 1), LIMITS(0, 100000)}},
+    {NO_EVENT, 0, 100, {LIMITS(100, 100000)}},
+    {BEHIND, 0, 1, {COUNTED(0x19, 1), LIMITS(100, 100000), CONTROL(bandwidth.reserved, 1)}},
+    {BEHIND, 1, 1, {LINUX(bandwidth.reserved, 1)}},
     {INPUT, 1, 2, {LINUX(console_input, 2)}},
     {INPUT, 1, 1, {CONTROL(console_input, 1)}},
     {INPUT, 0, 1, {CONTROL(console, 0), CONTROL(console_interrupt, 0), CONTROL(console_input, 1)}},
@@ -602,6 +629,12 @@ static void test_shared_cores(void **state)
     expect_sharing(&description, NULL, 0, 0);
     vcpu->server = DESCRIPTION_SERVER_DEFERRABLE + 1;
     expect_sharing(&description, SERVER, 1, 0);
+    description_make_shared(&description);
+    description.board.bandwidth_event = 0x19;
+    description.board.bandwidth_counters = 1;
+    description.partitions[1].bandwidth =
+        (struct description_bandwidth){.events = 100, .window = 100000};
+    expect_sharing(&description, LIMITED, 1, 0);
     description_make_weighted(&description);
     vcpu->server = DESCRIPTION_SERVER_PIBS;
     expect_sharing(&description, SERVER, 1, 0);
