@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from bulkhead.errors import UserError
-from bulkhead.system.board import Board, Device
+from bulkhead.system.board import AccessCounter, Board, Device
 from bulkhead.system.cache import Cache, NoColours
 
 _DEVICES = (
@@ -50,6 +50,7 @@ SMALL = Board(
     further_memory=(),
     unusable_cores={},
     cache=Cache(bytes=1 << 20, sets=1024, line=64),
+    accesses=AccessCounter(event=0x19, counters=1, bytes=64),
 )
 _BOARDS = {
     board.name: board
@@ -66,6 +67,9 @@ _BOARDS = {
         ),
         replace(SMALL, name="many-colours", cache=Cache(bytes=4 << 20, sets=4096, line=64)),
         replace(SMALL, name="hashed", cache=NoColours("its cache is hashed", "leave cache out")),
+        replace(SMALL, name="uncounted", accesses=None),
+        replace(SMALL, name="unsized", accesses=AccessCounter(0x08, 2, 0)),
+        replace(SMALL, name="two-states", security_states=2),
     )
 }
 

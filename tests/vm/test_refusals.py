@@ -223,6 +223,12 @@ size = "64 KiB"
             "",
             "the image has no code for health monitoring: partition 0x1",
         ),
+        (
+            "hypervisor",
+            _ONE + _PARTITION.format("other", 1, 'bandwidth = "1000000 events/s"\n'),
+            "",
+            "the image has no code for limits of bandwidth: partition 0x1",
+        ),
     ],
     ids=[
         "listed",
@@ -232,6 +238,7 @@ size = "64 KiB"
         "channel",
         "manager",
         "health",
+        "bandwidth",
     ],
 )
 def test_system_that_the_image_has_no_code_for(

@@ -17,6 +17,7 @@ _BOARD = board_tree.load("qemu-virt")
 _TWO_STATES = replace(_BOARD, security_states=2)
 _TIMES = 'budget = "1 ms"\nperiod = "10 ms"\n'
 _LISTED = 'interrupts = "listed"\n'
+_LIMIT = 'bandwidth = "1000000 events/s"\n'
 _CHANNEL = '[[channel]]\nname = "wire"\nfrom = "one"\nto = "other"\nsize = "64 KiB"\n'
 
 
@@ -43,8 +44,10 @@ def test_board_has_one_security_state() -> None:
         ("", 1, "", "-listed"),
         (_LISTED, 1, "-listed", "-listed"),
         (_TIMES, 0, "-shared", "-shared"),
+        (_LIMIT, 1, "-bandwidth", "-bandwidth"),
+        (_LIMIT + _LISTED, 1, "-bandwidth", "-bandwidth"),
     ],
-    ids=["direct", "listed", "shared"],
+    ids=["direct", "listed", "shared", "limited", "limited-listed"],
 )
 @pytest.mark.parametrize("managed", [False, True])
 @pytest.mark.parametrize("connected", [False, True])

@@ -71,8 +71,10 @@ def hypervisor_name(system: System, board: BoardTree) -> str:
     is_listed = board.security_states > 1 or any(
         system.interrupts_of(each) is Interrupts.LISTED for each in system.partitions
     )
-    listed = "-listed" if is_listed else ""
-    cores = "-shared" if system.shared_cores else listed  # shared cores include listed interrupts
+    cores = "-listed" if is_listed else ""
+    # Images with limits of bandwidth, and those with shared cores, have listed interrupts, too.
+    cores = "-bandwidth" if system.limits_bandwidth else cores
+    cores = "-shared" if system.shared_cores else cores
     managed = "-managed" if system.manager else ""
     connected = "-connected" if system.channels or system.shared_devices else ""
     # Images with functions that move have health monitoring, too.

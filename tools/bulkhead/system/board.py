@@ -26,6 +26,15 @@ class Device:
 
 
 @dataclass(frozen=True)
+class AccessCounter:
+    """The event by which a board's cores count memory accesses."""
+
+    event: int  # of the performance monitors
+    counters: int  # event counters that the hypervisor keeps for it
+    bytes: int  # that each event moves; 0: unknown
+
+
+@dataclass(frozen=True)
 class Board:
     """A board. Addresses are physical; interrupts are INTIDs (SPI n has INTID 32 + n)."""
 
@@ -54,6 +63,7 @@ class Board:
     further_memory: tuple[tuple[int, int], ...]
     unusable_cores: Mapping[int, str]  # with the reasons
     cache: Cache | NoColours  # the last-level cache
+    accesses: AccessCounter | None  # None: the cores can't count memory accesses
 
     @property
     def memories(self) -> tuple[tuple[int, int], ...]:

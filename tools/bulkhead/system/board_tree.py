@@ -16,11 +16,12 @@ from bulkhead.errors import UserError
 from bulkhead.layouts.hypervisor import (
     DESCRIPTION_GUEST_BITS,
     DEVICE_REDISTRIBUTOR_BYTES,
+    GIC_OWN_COUNTERS,
     PCI_LIMIT,
     SPI_LIMIT,
 )
 from bulkhead.paths import ROOT, display
-from bulkhead.system.board import FIRST_SPI, PAGE_BYTES, Board, Device
+from bulkhead.system.board import FIRST_SPI, PAGE_BYTES, AccessCounter, Board, Device
 from bulkhead.system.board_cache import last_level_cache
 from bulkhead.system.board_cores import more_cores
 from bulkhead.system.board_memory import (
@@ -75,6 +76,8 @@ __all__ = [
 BOARDS = ROOT / "boards"
 _LIKE = "like"  # key in board.toml
 _FIRMWARE = "firmware"  # table in board.toml
+_BANDWIDTH = "bandwidth"  # another one
+_EVENT_MAX = 0xFFFF  # PMEVTYPER<n>_EL0.evtCount
 REDISTRIBUTOR_BYTES = DEVICE_REDISTRIBUTOR_BYTES  # frames RD and SGI (IHI 0069)
 _LAST_SPI = SPI_LIMIT - 1
 _FRAMES_MAX = 512  # frames beyond those of all cores and VCPUs are not needed
@@ -260,12 +263,35 @@ def _load(name: str, tree: Any, settings: dict[str, Any]) -> BoardTree:
         frames=_frames(roles),
         security_states=settings["interrupt_controller"]["security_states"],
         settings=settings,
+        accesses=_accesses(tree, settings),
     )
     board.used_interrupts()  # raises now if the devicetree is damaged
     board.occupied()
     if "pci" in roles:
         _check_windows(board)
     return board
+
+
+def _accesses(tree: Any, settings: Mapping[str, Any]) -> AccessCounter | None:
+    """Return how the cores count memory accesses; None: the board does not say."""
+    table = settings.get(_BANDWIDTH)
+    if table is None:
+        return None
+    found = AccessCounter(table["event"], table.get("counters", 1), table.get("bytes", 0))
+    if not 1 <= found.event <= _EVENT_MAX or found.counters not in (1, 2) or found.bytes < 0:
+        raise ValueError(f"[{_BANDWIDTH}] has event {found.event}, {found.counters} counters")
+    intids = {each.intid for node in _monitors(tree) for each in interrupts(node)}
+    if intids != {GIC_OWN_COUNTERS}:
+        raise ValueError(f"[{_BANDWIDTH}] needs performance monitors, with interrupt PPI 7")
+    return found
+
+
+def _monitors(tree: Any) -> Iterator[Any]:
+    """Yield the nodes of performance monitors ("arm,armv8-pmuv3", "arm,cortex-a72-pmu")."""
+    for node in tree.node_iter():
+        names = node.props["compatible"].to_strings() if "compatible" in node.props else []
+        if state(node) is None and any("pmu" in name for name in names):
+            yield node
 
 
 def _labelled(tree: Any, label: str) -> Any:

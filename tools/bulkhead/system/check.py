@@ -12,6 +12,7 @@ from itertools import combinations
 from typing import TypeVar
 
 from bulkhead.errors import UserError
+from bulkhead.system.bandwidth_rules import bandwidth_board_rules, bandwidth_rules
 from bulkhead.system.board import FIRST_SPI, PAGE_BYTES, Board, Device, device_at
 from bulkhead.system.channel_rules import channel_memory, channel_rules
 from bulkhead.system.colours import colour_rules
@@ -513,6 +514,7 @@ _RULES_OF_ANY_BOARD: tuple[Callable[[System], Iterator[Problem]], ...] = (
     standby_rules,
     channel_rules,
     shared_device_rules,
+    bandwidth_rules,
 )
 _RULES_OF_A_BOARD: tuple[Rule, ...] = (
     _smmu,
@@ -533,4 +535,5 @@ _RULES_OF_A_BOARD: tuple[Rule, ...] = (
     standby_interrupts,
     time_rules,
     admission_rules,
+    bandwidth_board_rules,
 )

@@ -13,6 +13,7 @@ from bulkhead.building.build import BuildFailure
 from bulkhead.errors import UserError
 from bulkhead.layouts.hypervisor import HealthError
 from bulkhead.system import dax, description, tree_seeds
+from bulkhead.system.bandwidth_rules import window_events
 from bulkhead.system.board_tree import interrupts, registers
 from bulkhead.system.colours import HYPERVISOR
 from bulkhead.system.core_analysis import aligned_partitions, supplies
@@ -226,6 +227,9 @@ def _describe_board(layout: Layout) -> description.Board:
         described.ecam, described.ecam_bytes = registers(roles["pci"])[0]
         if board.ports is not None:
             described.pci_io = board.ports.address - board.ports.bus
+    if layout.system.limits_bandwidth and board.accesses:
+        described.bandwidth_event = board.accesses.event
+        described.bandwidth_counters = board.accesses.counters
     if layout.system.uses_smmu:
         described.smmu = registers(roles["smmu"])[0][0]
         described.smmu_interrupt = interrupts(roles["smmu"])[0].intid
@@ -343,6 +347,10 @@ def _describe_partition(
         described.times = place.times.start
     if partition.health:
         described.health = _describe_health(partition.health, place)
+    if partition.bandwidth:
+        described.bandwidth = description.Bandwidth(
+            partition.bandwidth_window, window_events(partition, board)
+        )
     devices = device_pages(partition, board)
     described.device_count = len(devices)
     for number, pages in enumerate(devices):

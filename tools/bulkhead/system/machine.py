@@ -79,6 +79,7 @@ def machine(
         memory_mib=board.total_bytes >> 20,
         cards=cards,
         semihosting=False,  # a partition must not end the machine
+        icount=system.limits_bandwidth and settings.get("bandwidth", {}).get("icount", False),
         extra=[
             *(settings["smmu"]["arguments"] if smmu else []),
             *_sound_arguments(system, wav),

@@ -272,6 +272,17 @@ class CacheShare:
 
 
 @dataclass(frozen=True)
+class Bandwidth:
+    """A limit of memory bandwidth, of each VCPU of a partition."""
+
+    rate: int  # bytes or events in a second
+    is_bytes: bool
+
+
+WINDOW_DEFAULT = 1_000_000  # nanoseconds
+
+
+@dataclass(frozen=True)
 class Partition:
     """A partition."""
 
@@ -322,6 +333,13 @@ class Partition:
     standby: str | None = None  # the partition that may take over its PCI functions
     coming: tuple[PciAddress, ...] = ()  # functions of others that it may take over
     cache: CacheShare | None = None  # None: its memory has all colours
+    bandwidth: Bandwidth | None = None
+    window: int | None = None  # nanoseconds, of the bandwidth; None: WINDOW_DEFAULT
+
+    @property
+    def bandwidth_window(self) -> int:
+        """The window of the bandwidth, in nanoseconds."""
+        return self.window or WINDOW_DEFAULT
 
     @property
     def functions(self) -> tuple[PciAddress, ...]:
@@ -558,6 +576,11 @@ class System:
     def monitors_health(self) -> bool:
         """Return True if a partition has a table of errors."""
         return any(partition.health for partition in self.partitions)
+
+    @property
+    def limits_bandwidth(self) -> bool:
+        """Return True if the memory bandwidth of a partition is limited."""
+        return any(partition.bandwidth for partition in self.partitions)
 
     @property
     def uses_smmu(self) -> bool:

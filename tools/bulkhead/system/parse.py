@@ -18,6 +18,8 @@ from bulkhead.paths import ROOT, display
 from bulkhead.system import driver_argument
 from bulkhead.system.board import PAGE_BYTES
 from bulkhead.system.description import (
+    BANDWIDTH_WINDOW_MAX,
+    BANDWIDTH_WINDOW_MIN,
     GUEST_BITS,
     HEARTBEAT_MAX,
     HEARTBEAT_MIN,
@@ -40,6 +42,7 @@ from bulkhead.system.model import (
     UTILIZATION_MIN,
     Access,
     Alternative,
+    Bandwidth,
     CacheShare,
     Channel,
     ChannelKind,
@@ -643,6 +646,25 @@ def _rate(value: Any) -> int:
     return rate
 
 
+def _bandwidth(value: Any) -> Bandwidth:
+    pattern = r"([0-9]{1,12}) ?(?:([kMG]?)B|(events))/s"
+    found = re.fullmatch(pattern, value) if isinstance(value, str) else None
+    if found is None:
+        raise _Wrong('write a whole number and kB/s, MB/s, GB/s or events/s, such as "200 MB/s"')
+    rate = int(found[1]) * _RATE_UNITS.get(found[2], 1)
+    if not rate:
+        raise _Wrong("take more than 0, or leave bandwidth out")
+    return Bandwidth(rate, is_bytes=found[3] is None)
+
+
+def _window(value: Any) -> int:
+    window = _time(value)
+    if not BANDWIDTH_WINDOW_MIN <= window <= BANDWIDTH_WINDOW_MAX:
+        shortest, longest = duration(BANDWIDTH_WINDOW_MIN), duration(BANDWIDTH_WINDOW_MAX)
+        raise _Wrong(f"a window is {shortest} to {longest}")
+    return window
+
+
 def _flag(value: Any) -> bool:
     if not isinstance(value, bool):
         raise _Wrong("write true or false, without quotation marks")
@@ -859,6 +881,8 @@ _PARTITION_KEYS: dict[str, Callable[[Any], Any]] = {
     "autostart": _flag,
     "distribute": _flag,
     "aligned": _flag,
+    "bandwidth": _bandwidth,
+    "window": _window,
 }
 _EXAMPLES = {"name": '"net"', "cores": "[0, 1]", "memory": '"64 MiB"', "image": '"demo"'}
 _DEFAULTS: dict[str, Any] = {
@@ -896,6 +920,8 @@ _DEFAULTS: dict[str, Any] = {
     "autostart": True,
     "distribute": True,
     "aligned": None,
+    "bandwidth": None,
+    "window": None,
 }
 _PARTITION = _Kind(_PARTITION_KEYS, _DEFAULTS, _EXAMPLES)
 _VCPU = _Kind(

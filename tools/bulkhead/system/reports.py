@@ -11,12 +11,29 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from bulkhead.layouts.hypervisor import REPORT_MAGIC, ExitCause, ReportState, Vcpu
+from bulkhead.layouts.hypervisor import (
+    REPORT_MAGIC,
+    ExitCause,
+    ReportState,
+    Vcpu,
+    VcpuBandwidth,
+)
 from bulkhead.running.qmp import QmpClient
 from bulkhead.system.description import PAGE_BYTES
 
 State = ReportState  # of a VCPU
 CAUSES = tuple(cause.name.lower() for cause in ExitCause)
+
+
+@dataclass(frozen=True)
+class Bandwidth:
+    """What the hypervisor counts of a VCPU whose memory bandwidth is limited."""
+
+    windows: int  # that have ended
+    events: int  # in these windows
+    most: int  # events of one of them
+    spent: int  # windows in which the VCPU was parked
+    parked: int  # ticks of the counter for which it was parked
 
 
 @dataclass(frozen=True)
@@ -34,6 +51,7 @@ class VcpuReport:
     pc: int
     used: int  # ticks of the counter, if it shares its core
     switches: int  # to it
+    bandwidth: Bandwidth | None = None  # None: it has no limit
 
     @property
     def total(self) -> int:
@@ -58,7 +76,8 @@ def read_reports(qmp: QmpClient, hypervisor_end: int, pages: int) -> list[VcpuRe
 
 def parse(page: bytes) -> VcpuReport | None:
     """Decode the page of a VCPU. Returns None if the boot has not written it."""
-    report = Vcpu.from_buffer_copy(page).report
+    vcpu = Vcpu.from_buffer_copy(page)
+    report = vcpu.report
     if report.magic != REPORT_MAGIC:
         return None
     return VcpuReport(
@@ -73,4 +92,12 @@ def parse(page: bytes) -> VcpuReport | None:
         pc=report.pc,
         used=report.used,
         switches=report.switches,
+        bandwidth=_bandwidth(vcpu.bandwidth),
     )
+
+
+def _bandwidth(found: VcpuBandwidth) -> Bandwidth | None:
+    if not found.limits.ticks:
+        return None
+    report = found.report
+    return Bandwidth(report.windows, report.events, report.most, report.spent, report.parked)
