@@ -18,7 +18,14 @@ from support.vcpu_table import Record, memory_with_vcpus
 from bulkhead import console
 from bulkhead.errors import UserError
 from bulkhead.inspecting import stat_system
-from bulkhead.layouts.hypervisor import REPORT_MAGIC, Partition, ReportState, Vcpu, VcpuReport
+from bulkhead.layouts.hypervisor import (
+    REPORT_MAGIC,
+    BandwidthReport,
+    Partition,
+    ReportState,
+    Vcpu,
+    VcpuReport,
+)
 from bulkhead.running.attach import GuestMemory, Running
 from bulkhead.running.qmp import QmpError
 from bulkhead.system.description import PAGE_BYTES
@@ -156,6 +163,36 @@ def test_top_of_a_shared_core(
     assert cells(printed, "promised") == ["promised", "30.0%", "50.0%", "-"]
     assert cells(printed, "received") == ["received", "20.0%", "-", "-"]
     assert cells(printed, "switches") == ["switches", "(+4) 5", "2", "0"]
+
+
+def test_limits_of_bandwidth(
+    machine: Machine,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Only systems with one have the rows."""
+    limited = Vcpu.from_buffer_copy(core_page(1, 1))
+    limited.bandwidth.limits.ticks = 1000
+    limited.bandwidth.report = BandwidthReport(12_345, 600_000, 107, 40, 2_500)
+    pages = core_page(0, 0) + bytes(limited).ljust(PAGE_BYTES, b"\0") + core_page(2, 2)
+    machine.pages = pages
+    guests = [GuestMemory(name, START, BYTES, PLACES[0], KERNEL) for name in ("a", "b", "c")]
+    running = Running("three", len(pages), 3, guests, counter_hz=1_000_000)
+    monkeypatch.setattr(stat_system, "attach", lambda _: (running, machine))
+    path = tmp_path / "stat.json"
+    stat_system.stat_system("three", path)
+    printed = capsys.readouterr().out
+    assert cells(printed, "windows") == ["windows", "-", "12,345", "-"]
+    assert cells(printed, "used up") == ["used up", "-", "40", "-"]
+    assert cells(printed, "most events") == ["most events", "-", "107", "-"]
+    assert cells(printed, "parked") == ["parked", "-", "2.5 ms", "-"]
+    found = [each["bandwidth"] for each in json.loads(path.read_text())]
+    counted = {"windows": 12_345, "events": 600_000, "most": 107, "spent": 40, "parked": 2_500}
+    assert found == [None, counted, None]
+    machine.pages = 3 * core_page(0, 0)
+    stat_system.stat_system("three", None)
+    assert "most events" not in capsys.readouterr().out
 
 
 def test_shared_devices(

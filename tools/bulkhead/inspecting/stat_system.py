@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 _PERIOD_S = 1.0
+_LAST_OF_BANDWIDTH = "parked"
 _FRAMED_COLUMNS = 120  # of a terminal that a framed table of VCPUs fits into
 
 
@@ -132,6 +133,19 @@ def _numbers(reports: Sequence[VcpuReport]) -> list[int]:
     ]
 
 
+def _bandwidth_rows(
+    running: Running, reports: Sequence[VcpuReport]
+) -> Iterator[tuple[str, list[str]]]:
+    """Yield the rows of VCPUs whose bandwidth is limited; "-" for the others."""
+    limits = [report.bandwidth for report in reports]
+    for title, name in (("windows", "windows"), ("used up", "spent"), ("most events", "most")):
+        yield title, [f"{getattr(each, name):,}" if each else "-" for each in limits]
+    parked = (
+        each and duration(_rounded(each.parked * 10**9 // running.counter_hz)) for each in limits
+    )
+    yield _LAST_OF_BANDWIDTH, [each or "-" for each in parked]
+
+
 def _titles(running: Running, reports: Sequence[VcpuReport]) -> list[str]:
     """Return core and partition of each VCPU, with its number if the core has several of them."""
     places = [(report.core, report.partition) for report in reports]
@@ -153,6 +167,7 @@ def _record(running: Running, report: VcpuReport, number: int) -> dict[str, obje
         "refused": report.refused,
         "used_ticks": report.used,
         "switches": report.switches,
+        "bandwidth": asdict(report.bandwidth) if report.bandwidth else None,
         "fault": {
             "syndrome": report.syndrome, "address": report.address, "pc": report.pc
         } if report.exits["fault"] else None,
@@ -325,6 +340,9 @@ def _table(running: Running, sample: _Sample, before: _Sample | None) -> Table:
         if any(worst is not None for each in running.worst_responses for worst in each):
             table.add_row("worst response", *_worst_responses(running, reports))
         table.add_row("switches", *_counts("switches", reports, earlier), end_section=True)
+    if any(report.bandwidth for report in reports):
+        for title, cells in _bandwidth_rows(running, reports):
+            table.add_row(title, *cells, end_section=title == _LAST_OF_BANDWIDTH)
     for cause in CAUSES:
         counts = zip(
             (each.exits[cause] for each in reports),
