@@ -9,19 +9,21 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from support.placed_system import assert_no_table, placed, printed
+from support.placed_system import assert_no_table, layout, placed, printed
 
 from bulkhead.errors import UserError
 from bulkhead.inspecting.reports import Guest
 from bulkhead.running.attach import facts_of
-from bulkhead.system import description
+from bulkhead.system import board_tree, description
 from bulkhead.system.board import PAGE_BYTES
 from bulkhead.system.cache import Cache
+from bulkhead.system.check import check
 from bulkhead.system.colour_table import cost_of, show_colours
 from bulkhead.system.colours import HYPERVISOR
 from bulkhead.system.image import describe
 from bulkhead.system.layout import Layout
 from bulkhead.system.memory_map import map_of
+from bulkhead.system.parse import parse
 from bulkhead.system.place_rules import check_places
 from bulkhead.system.ranges import Range
 from bulkhead.system.runs import Runs
@@ -189,6 +191,19 @@ def test_tables_beyond_the_boards_memory_are_refused(tmp_path: Path) -> None:
     file.write_text(file.read_text().replace("qemu-virt", "./board"))
     with pytest.raises(UserError, match="has free memory up to 0xbfffffff, and the hypervisor"):
         placed(file)
+
+
+def test_memory_that_begins_in_a_way(tmp_path: Path) -> None:
+    """The hypervisor's memory ends with a way, wherever the board's memory begins."""
+    system = parse(_file(tmp_path, '"25 %"'))
+    board = check(system, board_tree.load)
+    moved = replace(
+        board, memory=board.memory + PAGE_BYTES, memory_bytes=board.memory_bytes - PAGE_BYTES
+    )
+    made = layout(system, moved)
+    assert made.colours
+    assert made.hypervisor.end % made.colours.cache.way_bytes == 0
+    check_places(made)
 
 
 def test_map_names_the_colours(tmp_path: Path) -> None:

@@ -408,7 +408,8 @@ def _place_hypervisor(
     which a loader places the image. `end`: the least end of the memory.
     """
     hole = next((each for each in free if each.start <= image < each.end), None)
-    end = board.memory + round_up(end - board.memory, BLOCK_BYTES)
+    if not has_colours:  # with colours it is the end of a way
+        end = board.memory + round_up(end - board.memory, BLOCK_BYTES)
     if has_colours and hole and end > hole.end:
         raise UserError(
             f"board '{board.name}' has free memory up to {hole.end - 1:#x}, and the hypervisor "
