@@ -133,6 +133,7 @@ __attribute__((used)) uint64_t boot_early(uint64_t devicetree)
     if (description_has_colours(system)) {
         copies_prepare_images(system, root);
         copies_make_own(root, system);
+        sources_wipe(); /* the original of the loader's seeds; the copy is used */
     }
     /* Cache lines that were fetched while the tables were written hold old content. */
     load_clean((uint64_t)(uintptr_t)root, boot_pool->next);

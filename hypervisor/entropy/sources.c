@@ -144,4 +144,5 @@ void sources_derive(struct generator *generator)
 void sources_wipe(void)
 {
     generator_wipe(collected.key, GENERATOR_WORDS);
+    generator_wipe(loader_words, LOADER_WORDS);
 }

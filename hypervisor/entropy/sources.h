@@ -21,7 +21,7 @@ void sources_collect(void);
 /* Seeds a generator. Called after sources_collect(). */
 void sources_derive(struct generator *generator);
 
-/* Overwrites what was collected. */
+/* Overwrites what was collected, and the loader's seeds. Also with the MMU off. */
 void sources_wipe(void);
 
 #endif

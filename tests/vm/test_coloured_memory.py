@@ -8,9 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from elftools.elf.elffile import ELFFile
 from support.translation_tables import HypervisorMemory
 from support.written_system import boot
 
+from bulkhead.building.build import Variant
 from bulkhead.running.guest import GuestProcess
 from bulkhead.system.colours import HYPERVISOR
 from bulkhead.system.description import PAGE_BYTES
@@ -86,3 +88,22 @@ def test_pages_are_in_the_partitions_colours(start_guest: StartGuest, log_folder
         assert _colours_of(memory.tables(stage2), layout) <= own
         assert _colours_of(memory.tables(services), layout) <= own
         assert _colours_of([memory.vcpu(index, 0)], layout) <= own
+
+
+def _symbol(name: str) -> tuple[int, int]:
+    """Return offset and size of an object in the hypervisor's image."""
+    with (Variant("arm64").folder / "hypervisor" / "hypervisor.elf").open("rb") as file:
+        table = ELFFile(file).get_section_by_name(".symtab")
+        found, start = (table.get_symbol_by_name(each)[0] for each in (name, "image_start"))
+        return found["st_value"] - start["st_value"], found["st_size"]
+
+
+def test_no_seed_is_left_in_the_original_image(start_guest: StartGuest, log_folder: Path) -> None:
+    """Only the copy of the image in the hypervisor's colours has the loader's seeds, until the boot
+    overwrites them there.
+    """
+    guest, layout = boot(start_guest, log_folder, _SYSTEM)
+    guest.wait_for_match(r"(?m)^one\| beat: begins", _PATIENCE_S)
+    offset, size = _symbol("loader_words")
+    image = layout.board.memory + int(layout.board.settings["hypervisor"]["image"])
+    assert HypervisorMemory(guest, layout).read(image + offset, size) == bytes(size)
