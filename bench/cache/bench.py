@@ -66,7 +66,7 @@ def run(context: BenchContext) -> BenchResult:
         summary = summarise(coloured, "") | summary
         runs += [_run(each, "yes") for each in coloured]
     else:
-        context.say(f"without colours only: {refusal}")
+        context.say(f"systems with colours are left out: {refusal}")
     return BenchResult(summary, runs)
 
 
@@ -74,8 +74,10 @@ def _refusal(context: BenchContext) -> str | None:
     """Return why systems can't have colours; None if they can."""
     try:
         _read(context, ALONE, has_colours=True)
-    except (UserError, UserErrors) as error:
-        return str(error).splitlines()[0]
+    except UserError as error:
+        return error.what
+    except UserErrors as errors:
+        return errors.errors[0].what
     return None
 
 

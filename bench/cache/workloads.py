@@ -86,7 +86,7 @@ WORKLOADS = (
     Workload("restart", _restarting),
     Workload("tcp", _tcp, after_ms=100),
     Workload("linux-start", _linux_start, after_ms=30),
-    Workload("linux-files", _linux_files, after_ms=1000, instructions=3_000_000_000),
+    Workload("linux-files", _linux_files, after_ms=1300, instructions=3_000_000_000),
 )
 ALONE = Workload("alone", lambda: ())
 

@@ -76,7 +76,7 @@ def test_colours_are_left_out_where_they_are_refused(
 ) -> None:
     """The key `cache` of system files is not accepted by all versions."""
     monkeypatch.setattr(cache, "_observe", lambda *_, **__: [_observed(_counts("victim"), 3)])
-    monkeypatch.setattr(cache, "_refusal", lambda _: "no key 'cache'; leave it out")
+    monkeypatch.setattr(cache, "_refusal", lambda _: "an unknown key 'cache'")
     monkeypatch.setattr(BenchContext, "require", lambda *_: None)
     result = cache.run(BenchContext("cache", Settings()))
     assert set(result.summary) == {
@@ -84,4 +84,4 @@ def test_colours_are_left_out_where_they_are_refused(
         "victim_misses_changed_uncoloured",
         "victim_accesses_changed_uncoloured",
     }
-    assert "without colours only: no key 'cache'" in capsys.readouterr().err
+    assert "systems with colours are left out: an unknown key 'cache'" in capsys.readouterr().err
