@@ -305,8 +305,8 @@ def test_folder_that_is_not_libfdt(tmp_path: Path) -> None:
 def test_unknown_bench_lists_the_benches() -> None:
     line = refused("bench", "lunch")
     names = (
-        "backend, boot, channel, cost, distributor, exits, irq-latency, linux, paper, recovery, "
-        "ring, share, switch, tcp"
+        "backend, bandwidth, boot, cache, channel, cost, distributor, exits, irq-latency, linux, "
+        "paper, recovery, ring, share, switch, tcp"
     )
     assert f"no bench 'lunch'; the benches are: {names}" in line
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from elftools.elf.elffile import ELFFile
+from elftools.elf.sections import SymbolTableSection
 from support.translation_tables import HypervisorMemory
 from support.written_system import boot
 
@@ -94,7 +95,12 @@ def _symbol(name: str) -> tuple[int, int]:
     """Return offset and size of an object in the hypervisor's image."""
     with (Variant("arm64").folder / "hypervisor" / "hypervisor.elf").open("rb") as file:
         table = ELFFile(file).get_section_by_name(".symtab")
-        found, start = (table.get_symbol_by_name(each)[0] for each in (name, "image_start"))
+        assert isinstance(table, SymbolTableSection)
+        found, start = (
+            symbols[0]
+            for each in (name, "image_start")
+            if (symbols := table.get_symbol_by_name(each))
+        )
         return found["st_value"] - start["st_value"], found["st_size"]
 
 

@@ -27,6 +27,18 @@ def bandwidth_rules(system: System) -> Iterator[Problem]:
             yield Problem(partition.line_of("bandwidth"), what, fix)
 
 
+def bandwidth_vcpu_rules(system: System) -> Iterator[Problem]:
+    """Check that no VCPU of threads is promised time on a core that may be parked."""
+    for partition in system.partitions:
+        if partition.bandwidth and partition.vcpus:
+            name = show(partition.vcpus[0].name)
+            what = (
+                f"{_name(partition)} has a bandwidth, and the budget of its VCPU {name} can't be "
+                "guaranteed while its core is parked"
+            )
+            yield Problem(partition.line_of("bandwidth"), what, "leave one of them out")
+
+
 def bandwidth_board_rules(system: System, board: Board) -> Iterator[Problem]:
     """Check that the board's counters can measure the limits."""
     for partition in system.partitions:

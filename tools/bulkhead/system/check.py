@@ -12,7 +12,11 @@ from itertools import combinations
 from typing import TypeVar
 
 from bulkhead.errors import UserError
-from bulkhead.system.bandwidth_rules import bandwidth_board_rules, bandwidth_rules
+from bulkhead.system.bandwidth_rules import (
+    bandwidth_board_rules,
+    bandwidth_rules,
+    bandwidth_vcpu_rules,
+)
 from bulkhead.system.board import FIRST_SPI, PAGE_BYTES, Board, Device, device_at
 from bulkhead.system.channel_rules import channel_memory, channel_rules
 from bulkhead.system.colours import colour_rules
@@ -515,6 +519,7 @@ _RULES_OF_ANY_BOARD: tuple[Callable[[System], Iterator[Problem]], ...] = (
     channel_rules,
     shared_device_rules,
     bandwidth_rules,
+    bandwidth_vcpu_rules,
 )
 _RULES_OF_A_BOARD: tuple[Rule, ...] = (
     _smmu,

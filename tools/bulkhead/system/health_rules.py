@@ -60,7 +60,7 @@ def liveness_rules(system: System) -> Iterator[Problem]:
         if partition.heartbeat and partition.heartbeat < 2 * away:
             what = (
                 f"{_name(partition)} has a heartbeat of {duration(partition.heartbeat)}, and may "
-                f"not execute for {duration(away)} because it shares a core"
+                f"not execute for {duration(away)} because {_reason(partition)}"
             )
             fix = f"take a heartbeat of {duration(2 * away)} or more"
             yield Problem(partition.line_of("heartbeat"), what, fix)
@@ -71,9 +71,10 @@ def blackout(system: System, partition: Partition) -> int:
 
     On a core that is shared by budgets it may have its budget at the beginning of a period, and at
     the end of the next one. On one that is shared by weights, its turn comes after those of the
-    others, whose lengths are in the ratio of the weights.
+    others, whose lengths are in the ratio of the weights. One whose bandwidth is limited may use it
+    up at the beginning of a window.
     """
-    longest = 0
+    longest = partition.bandwidth_window if partition.bandwidth else 0
     for core in {*partition.cores} & system.shared_cores.keys():
         if core in system.credit_cores:
             total = sum(each.share_weight for each in system.shared_cores[core])
@@ -85,16 +86,21 @@ def blackout(system: System, partition: Partition) -> int:
 
 
 def show_watchdogs(system: System, console: Console) -> None:
-    """Print the shortest useful times of watchdogs of partitions that share cores."""
+    """Print the shortest useful times of watchdogs of partitions that do not always execute."""
     for partition in system.partitions:
         away = blackout(system, partition)
         if partition.watchdog and away:
             console.print(
                 f"The watchdog of {partition.name} needs more than {duration(away)}: for so long "
-                "it may not execute, because it shares a core.",
+                f"it may not execute, because {_reason(partition)}.",
                 markup=False,
                 highlight=False,
             )
+
+
+def _reason(partition: Partition) -> str:
+    """Return why blackout() is not 0. A limited partition shares no core (bandwidth_rules.py)."""
+    return "its bandwidth is limited" if partition.bandwidth else "it shares a core"
 
 
 def _name(partition: Partition) -> str:
