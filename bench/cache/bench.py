@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 
 from bench.cache.workloads import ALONE, VICTIM, WORKLOADS, Workload, system_text
 
-from bulkhead.errors import UserError, UserErrors
 from bulkhead.measuring.bench import BenchContext, BenchResult, Number
 from bulkhead.memory_model.geometry import Geometry
 from bulkhead.memory_model.results import OwnerCounts, Results
@@ -60,25 +59,9 @@ def run(context: BenchContext) -> BenchResult:
     plain = _observe(context, chosen, has_colours=False)
     summary = summarise(plain, "_uncoloured")
     runs = [_run(each, "no") for each in plain]
-    refusal = _refusal(context)
-    if refusal is None:
-        coloured = _observe(context, chosen, has_colours=True)
-        summary = summarise(coloured, "") | summary
-        runs += [_run(each, "yes") for each in coloured]
-    else:
-        context.say(f"systems with colours are left out: {refusal}")
-    return BenchResult(summary, runs)
-
-
-def _refusal(context: BenchContext) -> str | None:
-    """Return why systems can't have colours; None if they can."""
-    try:
-        _read(context, ALONE, has_colours=True)
-    except UserError as error:
-        return error.what
-    except UserErrors as errors:
-        return errors.errors[0].what
-    return None
+    coloured = _observe(context, chosen, has_colours=True)
+    runs += [_run(each, "yes") for each in coloured]
+    return BenchResult(summarise(coloured, "") | summary, runs)
 
 
 def _read(
