@@ -21,7 +21,7 @@ from bulkhead.system.assemble import Assembled, assemble
 from bulkhead.system.board import Board
 from bulkhead.system.core_analysis import analyse, supplies
 from bulkhead.system.inner_vcpus import admit_inside
-from bulkhead.system.machine import machine
+from bulkhead.system.machine import machine, repeatable
 from bulkhead.system.model import System
 from bulkhead.system.parse import parse
 from bulkhead.system.supply import NO_SUPPLY, Supply
@@ -122,7 +122,7 @@ def _run(assembled: Assembled, console: Path) -> list[list[list[Record]]]:
     try:
         options = machine_memory.options(machine_memory.path_of(memory), layout.board.memory_bytes)
         made = machine(layout.system, layout.board, assembled.image, _no_network, options)
-        made = replace(made, cpu=f"{made.cpu},cntfrq={_FREQUENCY}", icount=True)
+        made = repeatable(replace(made, cpu=f"{made.cpu},cntfrq={_FREQUENCY}"))
         guest = GuestProcess(made, console)
         with guest:
             for each in layout.system.partitions:
