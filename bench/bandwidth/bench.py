@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Count what a partition with a limit of its memory bandwidth gets, and what others pay for it.
+"""Count the share of a partition with a limit of its memory bandwidth, and the exits of others.
 
 ./bulkhead bench bandwidth: a guest that executes all the time counts its instructions in each
 window, in which it is limited to a share of the core. On the emulated board an instruction stands

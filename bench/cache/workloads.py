@@ -15,13 +15,13 @@ _SHARE = 'cache = "25 %"'  # the victim's is the same beside all neighbours
 _SERVER, _CLIENT = "10.0.0.1", "10.0.0.2"
 # Work as that of a compiler: many files, processes and pipes.
 _FILES = """echo "cache-files: begins after $(cut -d ' ' -f 1 /proc/uptime) s"
-mkdir -p /tmp/work
+mkdir -p /files
 while true; do
-    tar -c /bin/busybox /modules /lib 2>/dev/null | gzip -1 > /tmp/work/archive
-    gzip -dc /tmp/work/archive | tar -x -C /tmp/work
-    find /tmp/work -type f -exec sha256sum {} + > /tmp/work/sums
-    sort /tmp/work/sums | uniq > /tmp/work/sorted
-    rm -r /tmp/work/lib /tmp/work/modules
+    tar -c /bin/busybox /modules /lib 2>/dev/null | gzip -1 > /files/archive
+    gzip -dc /files/archive | tar -x -C /files
+    find /files -type f -exec sha256sum {} + > /files/sums
+    sort /files/sums | uniq > /files/sorted
+    rm -r /files/lib /files/modules
 done
 """
 

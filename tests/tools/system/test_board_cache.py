@@ -73,8 +73,8 @@ _DIFFERENT = changed(
 @pytest.mark.parametrize(
     ("tree", "table", "what"),
     [
-        (TREE, "", "nobody says how the last-level cache of mine is indexed"),
-        (TREE, "[cache]\n" + _FACTS, "nobody says how the last-level cache of mine is indexed"),
+        (TREE, "", "of mine does not say how the last-level cache is indexed"),
+        (TREE, "[cache]\n" + _FACTS, "of mine does not say how the last-level cache is indexed"),
         (TREE, '[cache]\nindex = "hashed"\n' + _FACTS,
          "the last-level cache of mine is hashed, so pages of one colour are in all sets"),
         (TREE, _LINEAR,

@@ -56,7 +56,7 @@ def _index_problem(table: Mapping[str, Any], name: str) -> NoColours:
     if table.get("index") == _HASHED:
         what = f"the last-level cache of {name} is hashed, so pages of one colour are in all sets"
         return NoColours(what, "leave cache out")
-    what = f"nobody says how the last-level cache of {name} is indexed"
+    what = f"board.toml of {name} does not say how the last-level cache is indexed"
     return NoColours(
         what, f"write [{_TABLE}] with index = '{_LINEAR}' into its board.toml if it is"
     )

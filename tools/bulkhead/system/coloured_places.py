@@ -7,6 +7,7 @@ docs/decisions/0098-cache-colours.md explains the rules.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from ctypes import sizeof
 from dataclasses import dataclass
 
 from bulkhead.errors import UserError
@@ -97,7 +98,7 @@ def hypervisor_end(
     `images`: sizes of the images, by partition. `image_bytes`: of the hypervisor's own.
     """
     tables = sum(_table_pages(each) for sizes in images.values() for each in sizes)
-    own = (image_bytes + Description.__sizeof__(Description())) // PAGE_BYTES + 2
+    own = (image_bytes + sizeof(Description)) // PAGE_BYTES + 2
     pools = [colours.ways(HYPERVISOR, _BOOT_PAGES + own + tables)]
     pools += [
         colours.ways(each.name, _pool_pages(each, images[each.name])) for each in system.partitions
