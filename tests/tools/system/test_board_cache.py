@@ -15,6 +15,7 @@ from bulkhead.system.cache import Cache, NoColours
 Patch = pytest.MonkeyPatch
 _MIB = 1 << 20
 _LINEAR = '[cache]\nindex = "linear"\n'
+_SILENT = "board.toml of mine does not say how the last-level cache is indexed"
 _FACTS = "bytes = 0x200000\nsets = 2048\nline = 64\n"
 _NODE = """
         %s: l2-cache%d {
@@ -73,8 +74,8 @@ _DIFFERENT = changed(
 @pytest.mark.parametrize(
     ("tree", "table", "what"),
     [
-        (TREE, "", "of mine does not say how the last-level cache is indexed"),
-        (TREE, "[cache]\n" + _FACTS, "of mine does not say how the last-level cache is indexed"),
+        (TREE, "", _SILENT),
+        (TREE, "[cache]\n" + _FACTS, _SILENT),
         (TREE, '[cache]\nindex = "hashed"\n' + _FACTS,
          "the last-level cache of mine is hashed, so pages of one colour are in all sets"),
         (TREE, _LINEAR,
